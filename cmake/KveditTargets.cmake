@@ -1,0 +1,26 @@
+# Settings every target of the project shares.
+add_library(kvedit_settings INTERFACE)
+target_compile_features(kvedit_settings INTERFACE cxx_std_20)
+if(KVEDIT_DEVELOPER)
+  target_compile_options(kvedit_settings INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
+    -Wnon-virtual-dtor -Woverloaded-virtual -Wnull-dereference -Werror)
+endif()
+if(KVEDIT_SANITIZE)
+  add_compile_options(-fsanitize=${KVEDIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${KVEDIT_SANITIZE})
+endif()
+
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+# kvedit_room(NAME SOURCES … [LIBRARIES …]): one object library for each folder of core/src.
+function(kvedit_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  add_library(kvedit_${name} OBJECT ${arg_SOURCES})
+  target_include_directories(kvedit_${name} PUBLIC
+    ${PROJECT_SOURCE_DIR}/core/include ${PROJECT_SOURCE_DIR}/core/src ${PROJECT_SOURCE_DIR}/sdk/include)
+  target_link_libraries(kvedit_${name} PUBLIC kvedit_settings ${arg_LIBRARIES})
+endfunction()

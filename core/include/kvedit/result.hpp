@@ -1,0 +1,155 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <kvedit/dtype.hpp>
+#include <kvedit/export.hpp>
+#include <kvedit/options.hpp>
+#include <kvedit/problem.hpp>
+#include <kvedit/registration.hpp>
+
+namespace kvedit {
+
+struct Edit;
+
+/// What an axis carries.
+enum class Role : std::uint32_t { block, kernel_page, kv, head, token, content, opaque };
+
+/// What became of a layer; `docs/formats.md`, "Layers".
+enum class Outcome : std::uint32_t { edited, passed, scratch, excluded, failed };
+enum class GroupOutcome : std::uint32_t { served, scratch, excluded, refused };
+enum class Verdict : std::uint32_t { no_match, match, refuse, error };
+
+KVEDIT_API std::string_view to_text(Role role);
+KVEDIT_API std::string_view to_text(Outcome outcome);
+KVEDIT_API std::string_view to_text(GroupOutcome outcome);
+KVEDIT_API std::string_view to_text(Verdict verdict);
+
+/// A view over a storage, as `torch.as_strided` takes it. Spans live as long as the result.
+struct View {
+  const DType* dtype = nullptr;
+  std::span<const std::int64_t> shape;
+  std::span<const std::int64_t> stride;  ///< elements of `dtype`
+  std::int64_t storage_offset = 0;       ///< elements of `dtype`
+  std::int32_t storage = 0;              ///< index into the registration's storages
+  std::uint32_t tensor = 0;              ///< registered tensor of the layer it is made over
+  std::uint32_t block_axis = 0;          ///< the axis whose index is the block id
+  std::span<const Role> axes;
+};
+
+/// Bytes relative to the start of a block.
+struct Range {
+  std::int64_t offset = 0;
+  std::int64_t length = 0;
+
+  bool operator==(const Range&) const = default;
+};
+
+/// Bytes of every block in one storage: block *b* has each range at
+/// `base + b·block_stride + range.offset`. All bytes.
+struct Part {
+  std::int32_t storage = 0;  ///< index into the registration's storages
+  std::int64_t base = 0;
+  std::int64_t block_stride = 0;
+  std::span<const Range> ranges;
+};
+
+/// The payload of a layer: the bytes a faithful retrieve must restore, nothing more.
+struct PageMap {
+  std::int64_t blocks = 0;
+  std::span<const Part> parts;  ///< in storing order
+  std::int64_t block_bytes = 0;
+  std::int64_t kernel_pages = 1;
+  std::int64_t slots = 1;
+  std::int64_t tokens = 0;
+  bool opaque = false;
+  bool declared = false;  ///< the order was declared by the rule, not proved from the registration
+};
+
+/// What a rule said about a layer.
+struct Tried {
+  std::string_view rule;
+  Verdict verdict = Verdict::no_match;
+  std::string_view reason;
+};
+
+struct RuleInfo {
+  std::string id, pack, version, tier;
+  std::int32_t priority = 0;
+  std::string sha256;  ///< of the pack file, hexadecimal; empty for a rule of no file
+};
+
+struct GroupResult {
+  std::int32_t index = 0;
+  Kind kind = Kind::unknown;
+  std::int64_t layers = 0;
+  GroupOutcome outcome = GroupOutcome::served;
+  std::int64_t tokens_per_block = 0;
+  std::optional<std::int64_t> slots_per_block;  ///< nothing when its layers differ or have none
+  std::optional<std::int64_t> block_bytes;      ///< payload of all layers; only when served
+};
+
+/// One layer of a result; a handle that lives as long as the result it came from.
+class KVEDIT_API LayerResult {
+ public:
+  std::string_view name() const;
+  std::int32_t group() const;  ///< -1: in no group
+  Outcome outcome() const;
+  std::string_view rule() const;    ///< id of the rule that claimed it, or empty
+  std::string_view reason() const;  ///< why it is excluded, or empty
+  /// Layers of equal facts have the same number; they differ only in name and place.
+  std::size_t layer_class() const;
+
+  /// One view, or several when the page lies in several tensors; none when the result is not ok.
+  std::size_t view_count() const;
+  View view(std::size_t index) const;
+  /// Nothing when the layer is excluded or the result is not ok.
+  std::optional<PageMap> pages() const;
+  /// The bytes each block owns, as parts; empty under the same conditions.
+  std::vector<Part> owned() const;
+  /// The rules asked, in order, up to the match.
+  std::vector<Tried> tried() const;
+
+ private:
+  friend class Result;
+  LayerResult(const Edit& edit, std::size_t index) : edit_(&edit), index_(index) {}
+
+  const Edit* edit_;
+  std::size_t index_;
+};
+
+/// What `Host::edit` found; immutable, cheap to copy, safe to share among threads.
+class KVEDIT_API Result {
+ public:
+  explicit Result(std::shared_ptr<const Edit> edit) : edit_(std::move(edit)) {}
+
+  /// True when no problem is an error. Otherwise no layer has views or pages.
+  bool ok() const;
+  const EditOptions& options() const;
+  const Registration& registration() const;
+  std::span<const Problem> problems() const;
+  std::span<const GroupResult> groups() const;
+  /// The smallest number of tokens that is a multiple of what a block holds in every served group.
+  std::optional<std::int64_t> chunk_tokens() const;
+
+  /// Layers by group and their order in it, then caches of no group in registration order.
+  std::size_t layer_count() const;
+  LayerResult layer(std::size_t index) const;
+  std::optional<LayerResult> find_layer(std::string_view name) const;
+
+  /// The rules that could be asked, in order, and how many layers each claimed.
+  std::span<const RuleInfo> rules() const;
+  std::vector<std::int64_t> layers_claimed() const;
+
+ private:
+  std::shared_ptr<const Edit> edit_;
+};
+
+}  // namespace kvedit

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvedit {
+
+/// A spec field as the engine gave it. JSON objects, and numbers that fit no 64-bit integer, are
+/// kept as JSON text.
+struct Value {
+  enum class Kind : std::uint32_t { null, boolean, integer, real, text, list, json };
+
+  Kind kind = Kind::null;
+  std::int64_t integer = 0;  ///< also a boolean: 0 or 1
+  double real = 0;           ///< finite
+  std::string text;          ///< UTF-8; for `json` the JSON text
+  std::vector<Value> items;
+
+  static Value of(bool value) { return {Kind::boolean, value ? 1 : 0, 0, {}, {}}; }
+  static Value of(std::int64_t value) { return {Kind::integer, value, 0, {}, {}}; }
+  static Value of(double value) { return {Kind::real, 0, value, {}, {}}; }
+  static Value of(std::string_view value) { return {Kind::text, 0, 0, std::string(value), {}}; }
+  static Value of(const char* value) { return of(std::string_view(value)); }
+  static Value of(std::vector<Value> value) { return {Kind::list, 0, 0, {}, std::move(value)}; }
+  static Value json(std::string value) { return {Kind::json, 0, 0, std::move(value), {}}; }
+
+  bool operator==(const Value&) const = default;
+};
+
+/// A named spec field.
+struct Attribute {
+  std::string name;
+  Value value;
+
+  bool operator==(const Attribute&) const = default;
+};
+
+}  // namespace kvedit

@@ -1,0 +1,6 @@
+#pragma once
+
+#define KVEDIT_VERSION_MAJOR 0
+#define KVEDIT_VERSION_MINOR 1
+#define KVEDIT_VERSION_PATCH 0
+#define KVEDIT_VERSION "0.1.0"

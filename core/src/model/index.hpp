@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <kvedit/registration.hpp>
+
+#include "base/int128.hpp"
+
+namespace kvedit {
+
+/// A layer of a group with its names resolved; -1 where there is nothing.
+struct LayerRef {
+  const std::string* name = nullptr;
+  const Spec* spec = nullptr;  // the leaf
+  std::int32_t group = -1;
+  std::int32_t cache = -1;
+  std::int32_t placement = -1;
+  std::int64_t place_in = 0;  // position in the placement's layers
+};
+
+/// Resolved once, when the registration is made.
+struct RegistrationIndex {
+  std::vector<LayerRef> layers;                       // by group and order in it
+  std::vector<std::int32_t> ungrouped;                // caches of no group
+  std::vector<std::vector<std::int32_t>> storage_of;  // [cache][tensor] → storage, or -1
+  std::vector<const std::string*> repeated;           // named twice in groups, caches, storages
+};
+
+/// Where the placement puts block 0 of the layer.
+Int128 placed_at(const RegistrationData& data, const LayerRef& layer);
+
+}  // namespace kvedit
