@@ -46,7 +46,8 @@ class KVEDIT_API AddressMap {
 
   /// Writes the extents of the blocks to `out` and gives their number; neighbours in order that
   /// also touch in the same storage are one extent. Allocates nothing.
-  /// Errors: a block id below 0 or not below the group's number of blocks; `out` too small.
+  /// Errors: a block id below 0 or not below the group's number of blocks; `out` smaller than
+  /// `capacity`.
   Expected<std::size_t> write(std::span<const std::int64_t> block_ids, std::span<Extent> out) const;
 
   /// The same into a vector.
@@ -58,8 +59,10 @@ class KVEDIT_API AddressMap {
     std::uint64_t length;
     std::int64_t block_stride;
     std::int32_t storage;
-    std::uint32_t part;
+    std::uint32_t part;  ///< streams of one number follow each other block by block
   };
+
+  void add_part(const Part& part, std::uint32_t number, std::span<const std::uint64_t> bases);
 
   std::vector<Stream> ranges_;
   std::int64_t blocks_ = 0;

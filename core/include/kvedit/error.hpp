@@ -36,18 +36,24 @@ class [[nodiscard]] Expected {
   const T* operator->() const { return get(); }
 
   const Error& error() const {
-    assert(!has_value());
-    return *std::get_if<1>(&state_);
+    const Error* error = std::get_if<1>(&state_);
+    assert(error);
+    if (!error) __builtin_unreachable();
+    return *error;
   }
 
  private:
   T* get() {
-    assert(has_value());
-    return std::get_if<0>(&state_);
+    T* value = std::get_if<0>(&state_);
+    assert(value);
+    if (!value) __builtin_unreachable();
+    return value;
   }
   const T* get() const {
-    assert(has_value());
-    return std::get_if<0>(&state_);
+    const T* value = std::get_if<0>(&state_);
+    assert(value);
+    if (!value) __builtin_unreachable();
+    return value;
   }
 
   std::variant<T, Error> state_;

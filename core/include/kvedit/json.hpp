@@ -6,6 +6,7 @@
 
 #include <kvedit/error.hpp>
 #include <kvedit/export.hpp>
+#include <kvedit/host.hpp>
 #include <kvedit/registration.hpp>
 #include <kvedit/result.hpp>
 
@@ -25,5 +26,9 @@ KVEDIT_API std::string write_registration(const RegistrationData& data);
 
 /// Writes `kvedit.report/1`, ending with a newline. The same result gives the same bytes.
 KVEDIT_API std::string write_report(const Result& result);
+
+/// Writes what `kvedit rules --json` shows: the rules in effective order and every pack found, with
+/// paths and reasons (`kvedit.rules/1`).
+KVEDIT_API std::string write_rules(const Host& host);
 
 }  // namespace kvedit

@@ -30,7 +30,7 @@ enum class Kind : std::uint32_t {
 KVEDIT_API std::string_view to_text(Kind kind);
 KVEDIT_API std::optional<Kind> find_kind(std::string_view name);
 
-/// A positive rational: tokens stored in one state. `{1, 4}` is four states for each token.
+/// A rational with positive denominator: tokens stored in one state. `{1, 4}` is four states for each token.
 struct Ratio {
   std::int64_t numerator = 1;
   std::int64_t denominator = 1;
@@ -54,8 +54,10 @@ struct Spec {
   std::optional<std::int64_t> head_size;   ///< elements
   std::optional<std::int64_t> head_size_v; ///< elements
   std::optional<std::int64_t> num_states;
-  std::optional<Ratio> tokens_per_state;  ///< `tokens_per_state`, else `compress_ratio`; positive
-  std::optional<std::int64_t> state_bytes;  ///< recurrent: from `shapes` and `dtypes`
+  /// `tokens_per_state`, else `compress_ratio`; not positive: one state for the whole page.
+  std::optional<Ratio> tokens_per_state;
+  /// Recurrent: from `shapes` and `dtypes`; negative when they contradict each other.
+  std::optional<std::int64_t> state_bytes;
   std::string mamba_cache_mode = "none";
   bool prefix_cacheable = true;
   bool has_layer_views = true;

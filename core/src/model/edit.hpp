@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <kvedit/result.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <kvedit/result.hpp>
 
 #include "model/layer_facts.hpp"
 #include "model/plan.hpp"
@@ -38,7 +37,8 @@ struct ViewShape {
 
 /// What is proved of a class of layers.
 struct ProvedPage {
-  std::vector<Box> boxes;  // block axis split: `num_blocks` entries, and a kernel_page axis if k > 1
+  std::vector<Box>
+      boxes;  // block axis split: `num_blocks` entries, and a kernel_page axis if k > 1
   std::int64_t blocks = 0;
   std::int64_t kernel_pages = 1;
   std::int64_t block_bytes = 0;  // payload
@@ -102,5 +102,8 @@ struct Edit {
   std::vector<LayerEntry> layers;
   std::vector<Part> parts;  // payload of all served layers
 };
+
+/// Where a shape of a class lies for one of its layers.
+Part place(const Edit& edit, const LayerEntry& entry, const PartShape& shape);
 
 }  // namespace kvedit

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <kvedit/registration.hpp>
 #include <string>
 #include <vector>
-
-#include <kvedit/registration.hpp>
 
 #include "base/int128.hpp"
 

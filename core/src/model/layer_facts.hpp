@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <kvedit/options.hpp>
+#include <kvedit/registration.hpp>
 #include <memory>
 #include <span>
 #include <string_view>
-
-#include <kvedit/options.hpp>
-#include <kvedit/registration.hpp>
 
 namespace kvedit {
 
@@ -29,6 +28,13 @@ struct LayerFacts {
 inline std::int64_t offset_between(const Tensor& first, const Tensor& other) {
   if (first.storage != other.storage) return 0;
   return other.storage_offset * other.dtype.itemsize - first.storage_offset * first.dtype.itemsize;
+}
+
+/// The first of the layer's tensors that lies in the storage of tensor `index`.
+inline std::size_t storage_leader(std::span<const Tensor> tensors, std::size_t index) {
+  std::size_t leader = 0;
+  while (tensors[leader].storage != tensors[index].storage) ++leader;
+  return leader;
 }
 
 bool same_facts(const LayerFacts& a, const LayerFacts& b);

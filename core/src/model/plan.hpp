@@ -1,9 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
-
 #include <kvedit/result.hpp>
+#include <vector>
 
 #include "base/inline_vector.hpp"
 

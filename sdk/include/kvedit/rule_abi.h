@@ -178,8 +178,9 @@ typedef struct kvedit_fact {
 #define KVEDIT_ANSWER_REFUSE 2u /* it is mine, and it is wrong */
 #define KVEDIT_ANSWER_ERROR 3u  /* the rule itself failed */
 
-/* Host memory that a rule fills. On entry: capacities and buffers, counts zero. The rule sets counts
- * and contents; texts of facts go to `text` too, behind the reason. */
+/* Host memory that a rule fills. On entry: capacities and buffers, counts zero, and in every box the
+ * size it may have. The rule sets counts and contents, and in a box it fills the size it filled;
+ * texts of facts go to `text` too, behind the reason. */
 typedef struct kvedit_answer {
   uint64_t struct_size;
   uint32_t verdict;

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "model/edit.hpp"
+
+namespace kvedit::audit {
+
+/// Two layers of one group that own a byte in common.
+struct Shared {
+  std::size_t layer = 0;  // index into the edit's layers
+  std::size_t other = 0;  // an earlier one
+  bool decided = true;    // false: they could not be shown apart
+};
+
+/// Which layers of a group own bytes of each other's blocks. `layers` are proved layers of one
+/// group; layers of different groups may overlay each other and are never compared.
+/// @param steps  bounds the work of all calls of one edit and is counted down
+std::optional<Shared> shared(const Edit& edit, const std::vector<std::size_t>& layers,
+                             std::int64_t& steps);
+
+}  // namespace kvedit::audit

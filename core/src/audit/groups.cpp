@@ -1,0 +1,101 @@
+#include "audit/groups.hpp"
+
+#include <numeric>
+
+namespace kvedit::audit {
+namespace {
+
+bool dcp_sharded(const Group& group, const Spec& spec) {
+  if (spec.dcp_sharded) return *spec.dcp_sharded;
+  // A wrapper without the field has its first leaf's.
+  if (&spec == &group.spec && !group.layers.empty()) {
+    const auto leaf = group.layer_specs.find(group.layers.front());
+    if (leaf != group.layer_specs.end()) return dcp_sharded(group, leaf->second);
+  }
+  return !spec.recurrent();
+}
+
+/// What layers have in common; nothing once two differ.
+struct Common {
+  std::optional<std::int64_t> value;
+  bool differ = false;
+
+  void add(std::int64_t next) {
+    differ = differ || (value && *value != next);
+    value = next;
+  }
+  std::optional<std::int64_t> get() const { return differ ? std::nullopt : value; }
+};
+
+GroupOutcome outcome_of(std::int64_t layers, std::int64_t failed, std::int64_t excluded,
+                        std::int64_t scratch, const Group& group) {
+  if (!group.enable_kv_transfer) return GroupOutcome::excluded;
+  if (failed > 0) return GroupOutcome::refused;
+  if (layers == 0)
+    return group.spec.prefix_cacheable ? GroupOutcome::served : GroupOutcome::scratch;
+  if (excluded == layers) return GroupOutcome::excluded;
+  return scratch == layers - excluded ? GroupOutcome::scratch : GroupOutcome::served;
+}
+
+struct Tally {
+  std::int64_t layers = 0, failed = 0, excluded = 0, scratch = 0, bytes = 0;
+  Common slots;
+};
+
+}  // namespace
+
+std::int64_t tokens_per_block(const RegistrationData& data, const Group& group, const Spec& spec) {
+  std::int64_t tokens = spec.block_size;
+  if (dcp_sharded(group, spec) && __builtin_mul_overflow(tokens, data.parallel.dcp, &tokens))
+    return INT64_MAX;
+  return tokens;
+}
+
+void sum_up_groups(Edit& edit) {
+  const RegistrationData& data = edit.registration.data();
+  std::vector<Tally> tallies(data.groups.size());
+  for (const LayerEntry& entry : edit.layers) {
+    if (entry.group < 0) continue;
+    Tally& tally = tallies[static_cast<std::size_t>(entry.group)];
+    ++tally.layers;
+    tally.failed += entry.outcome == Outcome::failed;
+    tally.excluded += entry.outcome == Outcome::excluded;
+    tally.scratch += entry.outcome == Outcome::scratch;
+    if (entry.outcome == Outcome::excluded || entry.outcome == Outcome::failed) continue;
+    const LayerClass& of = edit.classes[static_cast<std::size_t>(entry.layer_class)];
+    tally.slots.add(of.slots);
+    if (__builtin_add_overflow(tally.bytes, of.page->block_bytes, &tally.bytes))
+      tally.bytes = INT64_MAX;
+  }
+  edit.groups.reserve(tallies.size());
+  for (std::size_t g = 0; g < tallies.size(); ++g) {
+    const Group& group = data.groups[g];
+    const Tally& tally = tallies[g];
+    GroupResult& result = edit.groups.emplace_back();
+    result.index = static_cast<std::int32_t>(g);
+    result.kind = group.spec.kind;
+    result.layers = tally.layers;
+    result.outcome = outcome_of(tally.layers, tally.failed, tally.excluded, tally.scratch, group);
+    result.tokens_per_block = tokens_per_block(data, group, group.spec);
+    const bool moved =
+        result.outcome == GroupOutcome::served || result.outcome == GroupOutcome::scratch;
+    if (moved) result.slots_per_block = tally.slots.get();
+    if (moved) result.block_bytes = tally.bytes;
+  }
+}
+
+std::optional<std::int64_t> chunk_tokens(const Edit& edit) {
+  std::int64_t chunk = 0;
+  for (const GroupResult& group : edit.groups) {
+    if (group.outcome != GroupOutcome::served) continue;
+    const std::int64_t tokens = group.tokens_per_block;
+    if (tokens <= 0) return std::nullopt;
+    if (chunk == 0)
+      chunk = tokens;
+    else if (__builtin_mul_overflow(chunk / std::gcd(chunk, tokens), tokens, &chunk))
+      return std::nullopt;
+  }
+  return chunk == 0 ? std::nullopt : std::optional(chunk);
+}
+
+}  // namespace kvedit::audit

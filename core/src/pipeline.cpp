@@ -1,0 +1,299 @@
+#include "pipeline.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "audit/apart.hpp"
+#include "audit/groups.hpp"
+#include "audit/sharing.hpp"
+#include "audit/views.hpp"
+#include "base/text.hpp"
+#include "findings.hpp"
+#include "match/claim.hpp"
+#include "match/classes.hpp"
+#include "model/index.hpp"
+#include "present/present.hpp"
+#include "prove/prove.hpp"
+#include "prove/sane.hpp"
+#include "prove/settle.hpp"
+#include "validate/validate.hpp"
+
+namespace kvedit {
+namespace {
+
+constexpr std::int64_t audit_steps = std::int64_t{1} << 22;
+
+/// States of a page by the spec: `num_states`, else tokens over tokens per state. At least 1.
+std::int64_t slots_of(const Spec& spec) {
+  if (spec.recurrent()) return 1;
+  if (spec.num_states) return std::max<std::int64_t>(*spec.num_states, 1);
+  const Ratio ratio = spec.tokens_per_state.value_or(Ratio{});
+  if (ratio.numerator <= 0) return 1;
+  const Int128 slots = Int128{spec.block_size} * ratio.denominator / ratio.numerator;
+  return static_cast<std::int64_t>(std::clamp<Int128>(slots, 1, INT64_MAX));
+}
+
+class Pipeline {
+ public:
+  explicit Pipeline(Edit& edit)
+      : edit_(edit), data_(edit.registration.data()), index_(edit.registration.index()) {}
+
+  void run() {
+    lay_out();
+    name_repeated();
+    for (std::size_t g = 0; g < data_.groups.size(); ++g) exclude(g);
+    classify();
+    for (std::size_t g = 0; g < data_.groups.size(); ++g) validate(g);
+    for (LayerClass& of : edit_.classes) prove(of);
+    for (std::size_t l = 0; l < index_.layers.size(); ++l) settle(l);
+    std::int64_t steps = audit_steps;
+    for (const auto& layers : groups_) keep_apart(layers, steps);
+    for (const std::int32_t cache : index_.ungrouped) place_ungrouped(cache);
+    finish();
+  }
+
+ private:
+  void lay_out() {
+    groups_.resize(data_.groups.size());
+    refused_.assign(data_.groups.size(), false);
+    edit_.layers.reserve(index_.layers.size() + index_.ungrouped.size());
+    for (const LayerRef& layer : index_.layers) {
+      groups_[static_cast<std::size_t>(layer.group)].push_back(edit_.layers.size());
+      LayerEntry& entry = edit_.layers.emplace_back();
+      entry.name = *layer.name;
+      entry.group = layer.group;
+      entry.cache = layer.cache;
+    }
+  }
+
+  void name_repeated() {
+    for (const std::string* name : index_.repeated)
+      report(text("\"", *name,
+                  "\" is named twice; a "
+                  "layer, cache or storage has one name"));
+    if (data_.parallel.dcp <= 0)
+      report(text("parallel.dcp is ", data_.parallel.dcp, "; it must be positive"));
+  }
+
+  void report(std::string message) {
+    Problem& problem = edit_.problems.emplace_back();
+    problem.code = Code::bad_geometry;
+    problem.message = std::move(message);
+  }
+
+  void exclude(std::size_t g) {
+    const auto twin = audit::twins(data_, index_, groups_[g]);
+    for (std::size_t i = 0; i < groups_[g].size(); ++i) {
+      const std::size_t l = groups_[g][i];
+      if (!data_.groups[g].enable_kv_transfer)
+        leave_out(l, "not-transferred");
+      else if (!index_.layers[l].spec->has_layer_views)
+        leave_out(l, "no-layer-view");
+      else if (twin[i] >= 0)
+        leave_out(l, text("shares ", edit_.layers[static_cast<std::size_t>(twin[i])].name));
+    }
+  }
+
+  void leave_out(std::size_t layer, std::string reason) {
+    edit_.layers[layer].outcome = Outcome::excluded;
+    edit_.layers[layer].reason = std::move(reason);
+  }
+
+  bool excluded(std::size_t layer) const {
+    return edit_.layers[layer].outcome == Outcome::excluded;
+  }
+
+  LayerFacts facts_of(const LayerRef& layer) const {
+    LayerFacts facts;
+    facts.spec = layer.spec;
+    facts.group = &data_.groups[static_cast<std::size_t>(layer.group)];
+    facts.layout = data_.layout;
+    facts.purpose = edit_.options.purpose;
+    facts.num_blocks = facts.group->num_blocks.value_or(data_.num_blocks);
+    facts.slots = slots_of(*layer.spec);
+    if (layer.cache >= 0)
+      facts.tensors = data_.caches[static_cast<std::size_t>(layer.cache)].tensors;
+    return facts;
+  }
+
+  void classify() {
+    match::Classes classes(edit_.classes);
+    for (std::size_t l = 0; l < index_.layers.size(); ++l) {
+      if (excluded(l)) continue;
+      const LayerRef& layer = index_.layers[l];
+      if (layer.cache < 0) {
+        findings_.add(edit_.layers[l], "",
+                      {Code::missing_cache,
+                       "no cache is registered for it; register it, or exclude its group "
+                       "(enable_kv_transfer false)",
+                       {}});
+        continue;
+      }
+      if (const auto failure = prove::placed_at_all(data_, index_, layer.cache)) {
+        findings_.add(edit_.layers[l], "", *failure);
+        continue;
+      }
+      const std::int64_t placed =
+          layer.placement < 0
+              ? -1
+              : std::max<std::int64_t>(
+                    data_.placements[static_cast<std::size_t>(layer.placement)].block_stride, 0);
+      const std::int32_t number = classes.classify(facts_of(layer), placed);
+      LayerClass& of = edit_.classes[static_cast<std::size_t>(number)];
+      if (of.layers++ == 0) of.failure = prove::sane(of.facts);
+      edit_.layers[l].layer_class = number;
+    }
+  }
+
+  void validate(std::size_t g) {
+    if (!data_.groups[g].enable_kv_transfer) return;
+    const validate::GroupFacts group = group_facts(g);
+    if (group.layers.empty() && !groups_[g].empty()) return;
+    for (Problem& problem : validate::validate(group, edit_.options.purpose, *edit_.book)) {
+      refused_[g] = refused_[g] || problem.severity == Severity::error;
+      edit_.problems.push_back(std::move(problem));
+    }
+  }
+
+  validate::GroupFacts group_facts(std::size_t g) const {
+    validate::GroupFacts group;
+    group.index = static_cast<std::int32_t>(g);
+    group.group = &data_.groups[g];
+    std::vector<std::int32_t> seen;
+    for (const std::size_t l : groups_[g]) {
+      if (excluded(l)) continue;
+      group.layers.push_back(edit_.layers[l].name);
+      const std::int32_t of = edit_.layers[l].layer_class;
+      if (of >= 0 && std::find(seen.begin(), seen.end(), of) != seen.end()) continue;
+      seen.push_back(of);
+      group.leaves.push_back(leaf_facts(index_.layers[l], of));
+    }
+    if (groups_[g].empty())
+      group.leaves.push_back(facts_of({nullptr, &data_.groups[g].spec, group.index}));
+    return group;
+  }
+
+  /// Tensors that mean nothing are shown to no rule.
+  LayerFacts leaf_facts(const LayerRef& layer, std::int32_t of) const {
+    LayerFacts facts = facts_of(layer);
+    if (of < 0 || edit_.classes[static_cast<std::size_t>(of)].failure) facts.tensors = {};
+    return facts;
+  }
+
+  void prove(LayerClass& of) {
+    of.tokens = audit::tokens_per_block(data_, *of.facts.group, *of.facts.spec);
+    if (!of.failure) match::claim(of, *edit_.book);
+    if (of.failure) return;
+    auto proof = prove::prove(of.facts, of.placed_stride, of.rule < 0 ? nullptr : &of.plan);
+    if (auto* failure = std::get_if<Failure>(&proof)) {
+      of.failure = std::move(*failure);
+      return;
+    }
+    of.page = std::move(std::get<ProvedPage>(proof));
+    of.failure = present::present(of, edit_.options.profile);
+    if (!of.failure) of.failure = audit::wrong_view(of);
+  }
+
+  std::string_view rule_of(const LayerClass& of) const {
+    return of.rule < 0 ? std::string_view()
+                       : edit_.book->infos[static_cast<std::size_t>(of.rule)].id;
+  }
+
+  void settle(std::size_t l) {
+    LayerEntry& entry = edit_.layers[l];
+    if (entry.layer_class < 0 || refused_[static_cast<std::size_t>(entry.group)]) return;
+    const LayerClass& of = edit_.classes[static_cast<std::size_t>(entry.layer_class)];
+    std::optional<Failure> failure;
+    if (!of.failure) failure = prove::settle(data_, index_, index_.layers[l], of);
+    if (of.failure || failure) {
+      findings_.add(entry, rule_of(of), of.failure ? *of.failure : *failure);
+      return;
+    }
+    const bool scratch =
+        !of.facts.spec->prefix_cacheable && edit_.options.purpose == Purpose::prefix;
+    entry.outcome = scratch ? Outcome::scratch : of.rule >= 0 ? Outcome::edited : Outcome::passed;
+  }
+
+  void keep_apart(const std::vector<std::size_t>& group, std::int64_t& steps) {
+    std::vector<std::size_t> proved;
+    proved.reserve(group.size());
+    for (const std::size_t l : group)
+      if (edit_.layers[l].outcome != Outcome::failed && !excluded(l)) proved.push_back(l);
+    const auto found = audit::shared(edit_, proved, steps);
+    if (!found) return;
+    LayerEntry& entry = edit_.layers[found->layer];
+    const std::string_view other = edit_.layers[found->other].name;
+    findings_.add(entry, "",
+                  {Code::overlap,
+                   text(found->decided ? "it owns bytes that belong to a block of layer "
+                                       : "it cannot be shown to own no byte of layer ",
+                        other, " of the same group; every block of a group has its own bytes"),
+                   {{"other", std::string(other)}}});
+    entry.outcome = Outcome::failed;
+  }
+
+  void place_ungrouped(std::int32_t cache) {
+    LayerEntry entry;
+    entry.name = data_.caches[static_cast<std::size_t>(cache)].layer;
+    entry.cache = cache;
+    std::optional<Failure> failure = prove::placed_at_all(data_, index_, cache);
+    if (!failure)
+      failure = prove::sane_tensors(data_.caches[static_cast<std::size_t>(cache)].tensors);
+    const auto owner = failure ? std::nullopt : audit::shares_with(edit_, cache);
+    if (owner || (!failure && edit_.options.pass_ungrouped)) {
+      entry.outcome = Outcome::excluded;
+      entry.reason = owner ? text("shares ", *owner) : "no-group";
+    } else if (failure) {
+      findings_.add(entry, "", *failure);
+    } else {
+      findings_.add(entry, "",
+                    {Code::missing_spec,
+                     "it is registered, no group has it, and its bytes are no grouped layer's; "
+                     "no spec says what a block id means in it",
+                     {}});
+    }
+    edit_.layers.push_back(std::move(entry));
+  }
+
+  void finish() {
+    for (Problem& problem : findings_.problems()) edit_.problems.push_back(std::move(problem));
+    for (const Problem& problem : edit_.book->problems) edit_.problems.push_back(problem);
+    std::stable_sort(edit_.problems.begin(), edit_.problems.end(),
+                     [](const Problem& a, const Problem& b) { return a.severity < b.severity; });
+    edit_.ok = edit_.problems.empty() || edit_.problems.front().severity != Severity::error;
+    audit::sum_up_groups(edit_);
+    if (!edit_.ok) return;
+    edit_.chunk_tokens = audit::chunk_tokens(edit_);
+    write_parts();
+  }
+
+  void write_parts() {
+    edit_.parts.reserve(edit_.layers.size());
+    for (LayerEntry& entry : edit_.layers) {
+      if (entry.outcome == Outcome::excluded) continue;
+      entry.first_part = static_cast<std::uint32_t>(edit_.parts.size());
+      const LayerClass& of = edit_.classes[static_cast<std::size_t>(entry.layer_class)];
+      for (const PartShape& shape : of.page->payload)
+        edit_.parts.push_back(place(edit_, entry, shape));
+    }
+  }
+
+  Edit& edit_;
+  const RegistrationData& data_;
+  const RegistrationIndex& index_;
+  std::vector<std::vector<std::size_t>> groups_;  // layers of each
+  std::vector<bool> refused_;                     // groups
+  Findings findings_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Edit> run_pipeline(const Registration& registration,
+                                         const EditOptions& options,
+                                         std::shared_ptr<const RuleBook> book) {
+  auto edit = std::make_shared<Edit>(registration, options, std::move(book));
+  Pipeline(*edit).run();
+  return edit;
+}
+
+}  // namespace kvedit

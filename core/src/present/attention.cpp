@@ -1,0 +1,76 @@
+#include "present/attention.hpp"
+
+#include "base/int128.hpp"
+#include "base/text.hpp"
+#include "present/roles.hpp"
+
+namespace kvedit::present {
+namespace {
+
+bool latent(const Spec& spec) {
+  return spec.kind == Kind::mla_attention || spec.kind == Kind::sliding_window_mla;
+}
+
+bool heads_first(const Box& box) {
+  const Axis* head = axis_of(box, Role::head);
+  const Axis* token = axis_of(box, Role::token);
+  return head && token && head->stride > token->stride;
+}
+
+/// The planes of a synthetic view: 2 in native, as K and V had before they were packed.
+std::variant<Shown, Failure> synthetic(const LayerFacts& facts, const ProvedPage& page,
+                                       const Box& box, bool packed) {
+  const DType& dtype = facts.tensors[box.tensor].dtype;
+  const std::int64_t elements = block_bytes(box) / dtype.itemsize;
+  const std::int64_t slots = facts.spec->block_size;
+  const std::int64_t planes = packed ? 1 : 2;
+  if (elements % planes != 0 || elements / planes % slots != 0)
+    return cannot_show(text("its ", page.kernel_pages, " kernel pages have ", elements,
+                            " elements a block, which ", planes, " x ", slots,
+                            " slots do not divide; use profile bytes"),
+                       {{"elements", elements}, {"slots", slots}});
+  const std::int64_t width = elements / planes / slots;
+  const ViewAxis blocks{page.blocks, axis_of(box, Role::block)->stride / dtype.itemsize,
+                        Role::block};
+  const ViewAxis tokens{slots, width, Role::opaque}, content{width, 1, Role::opaque};
+  Shown shown;
+  shown.slots = facts.slots;
+  if (!packed)
+    shown.views.push_back(make_view(
+        dtype, box.tensor, box.offset,
+        {blocks, {2, elements / 2, Role::opaque}, tokens, {1, width, Role::opaque}, content}));
+  else if (heads_first(box))
+    shown.views.push_back(make_view(dtype, box.tensor, box.offset,
+                                    {blocks, {1, elements, Role::opaque}, tokens, content}));
+  else
+    shown.views.push_back(make_view(dtype, box.tensor, box.offset,
+                                    {blocks, tokens, {1, width, Role::opaque}, content}));
+  return shown;
+}
+
+}  // namespace
+
+Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claimed) {
+  Shown shown;
+  shown.slots = facts.spec->recurrent() ? 1 : facts.slots;
+  shown.opaque = facts.spec->recurrent();
+  for (Box box : page.boxes) {
+    if (!claimed) name_axes(facts, box);
+    shown.opaque = shown.opaque || !plain_content(facts, box);
+    shown.views.push_back(view_of(facts, box));
+  }
+  return shown;
+}
+
+std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage& page,
+                                       bool packed) {
+  const Box& box = page.boxes.front();
+  const bool elements = box.item_bytes == facts.tensors[box.tensor].dtype.itemsize;
+  if (page.boxes.size() == 1 && elements && !latent(*facts.spec) && dense(box))
+    return synthetic(facts, page, box, packed);
+  ProvedPage merged = page;
+  for (Box& each : merged.boxes) each = merge_kernel_pages(each);
+  return as_registered(facts, merged, true);
+}
+
+}  // namespace kvedit::present

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <variant>
+
+#include "present/shape.hpp"
+
+namespace kvedit::present {
+
+/// One view for each tensor, as registered; axes named by the rule or else from the spec.
+Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claimed);
+
+/// Kernel pages merged into the page: by synthetic axes where a block is one run of bytes and its
+/// layer no latent one, else into the axis that the kernel pages continue.
+std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage& page,
+                                       bool packed);
+
+}  // namespace kvedit::present

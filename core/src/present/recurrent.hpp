@@ -1,0 +1,16 @@
+#pragma once
+
+#include <variant>
+
+#include "present/shape.hpp"
+
+namespace kvedit::present {
+
+/// States in one page: the whole page, cut into `block_size` slots where that divides it.
+std::variant<Shown, Failure> states_in_page(const LayerFacts& facts, const ProvedPage& page);
+
+/// One row of states: cut into `block_size` slots that may reach into the page's own padding; as
+/// registered with one slot where no width fits.
+Shown state_row(const LayerFacts& facts, const ProvedPage& page);
+
+}  // namespace kvedit::present

@@ -1,0 +1,172 @@
+#include "prove/plan.hpp"
+
+#include <optional>
+
+#include "base/text.hpp"
+#include "prove/bytes.hpp"
+#include "prove/grain.hpp"
+#include "prove/own_reading.hpp"
+#include "prove/sane.hpp"
+
+namespace kvedit::prove {
+namespace {
+
+const Axis* axis_of(const Box& box, Role role) {
+  for (const Axis& axis : box.axes)
+    if (axis.role == role) return &axis;
+  return nullptr;
+}
+
+std::optional<Failure> misaligned(const LayerFacts& facts, const Box& box) {
+  const std::int64_t item = box.item_bytes;
+  const std::int64_t own = facts.tensors[box.tensor].dtype.itemsize;
+  const auto failure = [&](std::string_view what, std::int64_t value) {
+    return Failure{
+        Code::misaligned,
+        text("its plan has ", what, " of ", value, " bytes for items of ", item, " bytes"),
+        {{"value", value}, {"item_bytes", item}}};
+  };
+  if (own % item != 0 && item % own != 0) return failure("elements", own);
+  if (box.offset % item != 0) return failure("an offset", box.offset);
+  for (const Axis& axis : box.axes)
+    if (axis.extent > 1 && axis.stride % item != 0) return failure("a stride", axis.stride);
+  return std::nullopt;
+}
+
+Failure miss(const LayerFacts& facts, const Miss& miss) {
+  const std::int64_t page = facts.spec->page_size_bytes;
+  switch (miss.kind) {
+    case Miss::Kind::blocks:
+      return {Code::block_count,
+              text("its block axis has ", miss.have, " entries where ", facts.num_blocks,
+                   " blocks of ", miss.kernel_pages, " need ", miss.want,
+                   "; num_blocks and the tensor do not belong together"),
+              {{"num_blocks", facts.num_blocks}}};
+    case Miss::Kind::page:
+      return {Code::not_tiled,
+              text(miss.kernel_pages, " entries of its block axis have ", miss.have,
+                   " bytes and do not make up one page of ", page, " bytes"),
+              {{"page_size_bytes", page}}};
+    case Miss::Kind::ratio:
+      break;
+  }
+  return {Code::not_tiled,
+          text("an entry of its block axis, ", miss.have, " bytes, does not go into ", miss.want,
+               " bytes a whole number of times"),
+          {{"page_size_bytes", page}}};
+}
+
+Entries entries_of(const Box& box, const Axis& blocks) {
+  Entries entries{blocks.extent, blocks.stride, box.item_bytes};
+  for (const Axis& axis : box.axes)
+    if (&axis != &blocks) entries.bytes *= axis.extent;
+  return entries;
+}
+
+std::variant<std::int64_t, Failure> grouped_pages(const LayerFacts& facts,
+                                                  std::int64_t placed_stride, const Plan& plan) {
+  std::int64_t pages = 1;
+  Int128 bytes = 0;
+  for (const Box& box : plan.boxes) {
+    const Axis* blocks = axis_of(box, Role::block);
+    const Axis* kernel = axis_of(box, Role::kernel_page);
+    if (blocks->extent != facts.num_blocks)
+      return Failure{
+          Code::block_count,
+          text("its block axis has ", blocks->extent, " entries for ", facts.num_blocks, " blocks"),
+          {{"entries", blocks->extent}, {"num_blocks", facts.num_blocks}}};
+    if (placed_stride >= 0 && facts.num_blocks > 1 && blocks->stride != placed_stride)
+      return Failure{Code::placement_mismatch,
+                     text("its plan moves ", blocks->stride,
+                          " bytes from block to block and the "
+                          "placement ",
+                          placed_stride),
+                     {{"stride", blocks->stride}, {"block_stride", placed_stride}}};
+    const std::int64_t here = kernel ? kernel->extent : 1;
+    if (&box != &plan.boxes.front() && here != pages)
+      return Failure{Code::not_tiled,
+                     text("its boxes have ", pages, " and ", here, " kernel pages a block"),
+                     {}};
+    pages = here;
+    bytes += static_cast<Int128>(entries_of(box, *blocks).bytes);
+  }
+  if (!makes_up_page(*facts.spec, bytes))
+    return miss(facts, {Miss::Kind::page, pages, bytes, facts.spec->page_size_bytes});
+  return pages;
+}
+
+bool explicit_pages(const Plan& plan) {
+  for (const Box& box : plan.boxes)
+    if (axis_of(box, Role::kernel_page)) return true;
+  return false;
+}
+
+std::variant<std::int64_t, Failure> derived_pages(const LayerFacts& facts,
+                                                  std::int64_t placed_stride, const Plan& plan) {
+  std::vector<Entries> entries;
+  for (const Box& box : plan.boxes) entries.push_back(entries_of(box, *axis_of(box, Role::block)));
+  const Grain grain = grain_of(facts, placed_stride, entries);
+  if (const auto* pages = std::get_if<std::int64_t>(&grain)) return *pages;
+  return miss(facts, std::get<Miss>(grain));
+}
+
+/// The bytes of `parts` as streams of the same storages and strides.
+Ranges bytes_like(const LayerFacts& facts, const std::vector<PartShape>& parts,
+                  const Stream& stream) {
+  Ranges ranges;
+  for (const PartShape& part : parts) {
+    const std::size_t leader = storage_leader(facts.tensors, part.tensor);
+    const bool moves_alike = facts.num_blocks == 1 || part.block_stride == stream.block_stride;
+    if (leader != stream.leader || !moves_alike) continue;
+    const std::int64_t base =
+        offset_between(facts.tensors[leader], facts.tensors[part.tensor]) + part.offset;
+    for (const Range& range : part.ranges) ranges.push_back({base + range.offset, range.length});
+  }
+  normalise(ranges);
+  return ranges;
+}
+
+}  // namespace
+
+std::variant<SplitPlan, Failure> split(const LayerFacts& facts, std::int64_t placed_stride,
+                                       const Plan& plan) {
+  for (const Box& box : plan.boxes) {
+    if (auto failure = sane(box)) return *failure;
+    if (auto failure = misaligned(facts, box)) return *failure;
+  }
+  const bool grouped = explicit_pages(plan);
+  const auto pages = grouped ? grouped_pages(facts, placed_stride, plan)
+                             : derived_pages(facts, placed_stride, plan);
+  if (const auto* failure = std::get_if<Failure>(&pages)) return *failure;
+  SplitPlan split{{}, std::get<std::int64_t>(pages)};
+  for (const Box& box : plan.boxes)
+    split.boxes.push_back(grouped ? box : split_blocks(box, facts.num_blocks, split.kernel_pages));
+  return split;
+}
+
+std::optional<Failure> differs(const LayerFacts& facts, const SplitPlan& plan,
+                               const ProvedPage& own) {
+  const auto streams = streams_of(footprints_of(facts, plan.boxes));
+  if (const auto* failure = std::get_if<Failure>(&streams)) return *failure;
+  std::int64_t covered = 0;
+  for (const Stream& stream : std::get<std::vector<Stream>>(streams)) {
+    const Ranges owned = bytes_like(facts, own.owned, stream);
+    if (!contains(owned, stream.ranges))
+      return Failure{Code::outside_page,
+                     text("its plan reads ", total(stream.ranges), " bytes of a block, moving by ",
+                          stream.block_stride, " bytes, and not all are among the ", total(owned),
+                          " the block owns that way; a rule that knows another order must declare "
+                          "it"),
+                     {{"read", total(stream.ranges)}, {"owned", total(owned)}}};
+    const Ranges payload = bytes_like(facts, own.payload, stream);
+    if (contains(stream.ranges, payload)) covered += total(payload);
+  }
+  if (covered != own.block_bytes)
+    return Failure{Code::incomplete,
+                   text("its plan does not cover the payload: ", covered, " of ", own.block_bytes,
+                        " bytes of a block in full ranges"),
+                   {{"covered", covered}, {"payload", own.block_bytes}}};
+  return std::nullopt;
+}
+
+}  // namespace kvedit::prove

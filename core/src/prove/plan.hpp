@@ -1,0 +1,26 @@
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "model/edit.hpp"
+
+namespace kvedit::prove {
+
+/// A rule's boxes with the block axis split, and how many kernel pages make a block.
+struct SplitPlan {
+  std::vector<Box> boxes;
+  std::int64_t kernel_pages = 1;
+};
+
+/// Checks what a plan must have by itself: sizes, alignment, entries that make up one page, and the
+/// placement's stride.
+std::variant<SplitPlan, Failure> split(const LayerFacts& facts, std::int64_t placed_stride,
+                                       const Plan& plan);
+
+/// By the host's proved page: whether the plan reads the same bytes. `incomplete` when it misses
+/// payload, `outside-page` when it reads what the block does not own.
+std::optional<Failure> differs(const LayerFacts& facts, const SplitPlan& plan,
+                               const ProvedPage& own);
+
+}  // namespace kvedit::prove

@@ -1,0 +1,79 @@
+#include "prove/prove.hpp"
+
+#include "base/text.hpp"
+#include "prove/declared.hpp"
+#include "prove/own_reading.hpp"
+#include "prove/page.hpp"
+#include "prove/plan.hpp"
+#include "prove/sane.hpp"
+
+namespace kvedit::prove {
+namespace {
+
+using Proof = std::variant<ProvedPage, Failure>;
+
+Failure kernel_paged(const LayerFacts& facts, const Reading& reading, const ProvedPage& page) {
+  const std::int64_t kernel_page = page.block_bytes / reading.kernel_pages;
+  return {Code::granularity_mismatch,
+          text("one entry of axis ", reading.axes[0], " is a kernel page of ", kernel_page,
+               " bytes; ", reading.kernel_pages, " make the page of ", facts.spec->page_size_bytes,
+               " bytes, and no rule says that they are consecutive. Add a rule pack that claims "
+               "this layout"),
+          {{"kernel_pages", reading.kernel_pages},
+           {"kernel_page_bytes", kernel_page},
+           {"page_size_bytes", facts.spec->page_size_bytes}}};
+}
+
+Proof prove_own(const LayerFacts& facts, std::int64_t placed_stride) {
+  const auto reading = read(facts, placed_stride);
+  if (const auto* failure = std::get_if<Failure>(&reading)) return *failure;
+  const Reading& found = std::get<Reading>(reading);
+  return page_of(facts, boxes_of(facts, found), found.kernel_pages);
+}
+
+Proof prove_unclaimed(const LayerFacts& facts, std::int64_t placed_stride) {
+  const auto reading = read(facts, placed_stride);
+  if (const auto* failure = std::get_if<Failure>(&reading)) return *failure;
+  const Reading& found = std::get<Reading>(reading);
+  Proof proof = page_of(facts, boxes_of(facts, found), found.kernel_pages);
+  if (const auto* page = std::get_if<ProvedPage>(&proof); page && found.kernel_pages > 1)
+    return kernel_paged(facts, found, *page);
+  return proof;
+}
+
+Proof prove_declared(const LayerFacts& facts, SplitPlan plan) {
+  if (auto failure = disprove_partition(facts, plan.boxes)) return *failure;
+  Proof proof = page_of(facts, std::move(plan.boxes), plan.kernel_pages);
+  if (auto* page = std::get_if<ProvedPage>(&proof)) page->declared = true;
+  return proof;
+}
+
+Failure undeclared(const Failure& own) {
+  return {Code::outside_page,
+          text("its plan is an order the host cannot read by itself (", own.message,
+               "); the rule must declare it"),
+          own.facts};
+}
+
+Proof prove_plan(const LayerFacts& facts, std::int64_t placed_stride, const Plan& plan) {
+  auto split_plan = split(facts, placed_stride, plan);
+  if (const auto* failure = std::get_if<Failure>(&split_plan)) return *failure;
+  SplitPlan& boxes = std::get<SplitPlan>(split_plan);
+  Proof own = prove_own(facts, placed_stride);
+  auto* page = std::get_if<ProvedPage>(&own);
+  std::optional<Failure> different =
+      page ? differs(facts, boxes, *page) : undeclared(std::get<Failure>(own));
+  if (different)
+    return plan.declared ? prove_declared(facts, std::move(boxes)) : Proof(std::move(*different));
+  page->boxes = std::move(boxes.boxes);
+  return own;
+}
+
+}  // namespace
+
+Proof prove(const LayerFacts& facts, std::int64_t placed_stride, const Plan* plan) {
+  if (auto failure = sane(facts)) return *failure;
+  return plan ? prove_plan(facts, placed_stride, *plan) : prove_unclaimed(facts, placed_stride);
+}
+
+}  // namespace kvedit::prove

@@ -1,0 +1,55 @@
+#include "report/tensors.hpp"
+
+#include "base/text.hpp"
+#include "report/paint.hpp"
+
+namespace kvedit::report {
+
+const Spec* spec_of(const Result& result, const LayerResult& layer) {
+  if (layer.group() < 0) return nullptr;
+  const Group& group = result.registration().data().groups[static_cast<std::size_t>(layer.group())];
+  const auto leaf = group.layer_specs.find(std::string(layer.name()));
+  return leaf == group.layer_specs.end() ? &group.spec : &leaf->second;
+}
+
+const Cache* cache_of(const Result& result, const LayerResult& layer) {
+  for (const Cache& cache : result.registration().data().caches)
+    if (cache.layer == layer.name()) return &cache;
+  return nullptr;
+}
+
+std::string registered(const Result& result, const LayerResult& layer, std::string_view between) {
+  const Cache* cache = cache_of(result, layer);
+  if (!cache) return "nothing registered";
+  std::string all;
+  for (const Tensor& tensor : cache->tensors)
+    all += text(all.empty() ? "" : between, list(tensor.shape), " strides ", list(tensor.stride),
+                " ", Painter::clean(tensor.dtype.name));
+  return all;
+}
+
+std::string views(const LayerResult& layer, std::string_view between) {
+  std::string all;
+  for (std::size_t v = 0; v < layer.view_count(); ++v) {
+    const View view = layer.view(v);
+    all += text(all.empty() ? "" : between, list(view.shape), " strides ", list(view.stride), " ",
+                Painter::clean(view.dtype->name));
+    if (view.block_axis != 0) all += text(", blocks on axis ", view.block_axis);
+  }
+  return all;
+}
+
+std::string page_facts(const Result& result, const LayerResult& layer, const PageMap& pages) {
+  std::string facts =
+      text(counted(pages.kernel_pages, "kernel page", "kernel pages"), ", ",
+           counted(pages.slots, "slot", "slots"), ", ", pages.block_bytes, " bytes a block");
+  const Spec* spec = spec_of(result, layer);
+  const std::int64_t left_out = spec ? spec->page_size_bytes - pages.block_bytes : 0;
+  if (left_out > 0)
+    facts += text(" (", left_out, " of ", spec->page_size_bytes, " left out as padding)");
+  facts += pages.opaque ? ", opaque" : ", readable";
+  facts += pages.declared ? ", order declared by the rule" : ", order proved";
+  return facts;
+}
+
+}  // namespace kvedit::report

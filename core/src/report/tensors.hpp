@@ -1,0 +1,20 @@
+#pragma once
+
+#include <kvedit/result.hpp>
+#include <string>
+#include <string_view>
+
+namespace kvedit::report {
+
+/// What the engine registered: shape, strides in elements, dtype; tensors with `between` between.
+std::string registered(const Result& result, const LayerResult& layer, std::string_view between);
+std::string views(const LayerResult& layer, std::string_view between);
+
+/// Kernel pages, slots, bytes a block, padding left out, opaque, order.
+std::string page_facts(const Result& result, const LayerResult& layer, const PageMap& pages);
+
+/// The leaf spec and the registered cache of a layer; null when there is none.
+const Spec* spec_of(const Result& result, const LayerResult& layer);
+const Cache* cache_of(const Result& result, const LayerResult& layer);
+
+}  // namespace kvedit::report

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# scripts/build.sh [PRESET [TARGET …]]: installs what is missing, configures and builds.
+# PRESET is release when none is given; see CMakePresets.json. JOBS sets the number of compilers.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+preset=${1:-release}
+(($# == 0)) || shift
+
+extra=()
+[[ $preset != clang ]] || extra=(clang++:clang)
+"$root/scripts/setup.sh" "${extra[@]}"
+
+cd "$root"
+cmake --preset "$preset" "-DKVEDIT_TORCH_ROOT=${KVEDIT_TORCH_ROOT:-}" "-DKVEDIT_TORCH=${KVEDIT_TORCH:-ON}"
+cmake --build --preset "$preset" --parallel "${JOBS:-$(nproc)}" ${1:+--target "$@"}

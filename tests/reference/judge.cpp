@@ -1,0 +1,268 @@
+#include <algorithm>
+#include <compare>
+#include <initializer_list>
+
+#include "reference/ownership.hpp"
+#include "reference/reference.hpp"
+#include "reference/states.hpp"
+
+namespace kvedit::reference {
+namespace {
+
+const Cache* find_cache(const RegistrationData& data, const std::string& layer) {
+  for (const Cache& cache : data.caches)
+    if (cache.layer == layer) return &cache;
+  return nullptr;
+}
+
+const Spec& leaf_of(const Group& group, const std::string& layer) {
+  const auto leaf = group.layer_specs.find(layer);
+  return leaf == group.layer_specs.end() ? group.spec : leaf->second;
+}
+
+std::optional<Place> place_of(const RegistrationData& data, const std::string& layer) {
+  for (const Placement& placement : data.placements)
+    for (std::size_t i = 0; i < placement.layers.size(); ++i)
+      if (placement.layers[i] == layer)
+        return Place{find_storage(data, placement.storage),
+                     placement.offset + Wide{placement.layer_stride} * static_cast<Wide>(i),
+                     placement.block_stride};
+  return std::nullopt;
+}
+
+bool same_place(const std::optional<Place>& a, const std::optional<Place>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->storage == b->storage && a->start == b->start && a->block_stride == b->block_stride;
+}
+
+bool same_bytes(const Cache& a, const Cache& b) {
+  if (a.tensors.size() != b.tensors.size()) return false;
+  for (std::size_t i = 0; i < a.tensors.size(); ++i) {
+    const Tensor& x = a.tensors[i];
+    const Tensor& y = b.tensors[i];
+    if (x.storage != y.storage || x.storage_offset != y.storage_offset || x.shape != y.shape ||
+        x.stride != y.stride || x.dtype.itemsize != y.dtype.itemsize)
+      return false;
+  }
+  return true;
+}
+
+void refuse(LayerTruth& layer, std::set<Code> codes, std::string why) {
+  layer.fate = Fate::refused;
+  layer.codes = std::move(codes);
+  layer.why = std::move(why);
+}
+
+void exclude(LayerTruth& layer, std::string why) {
+  layer.fate = Fate::excluded;
+  layer.why = std::move(why);
+}
+
+/// Why the layer is left out before anything is checked, or an empty text.
+std::string exclusion(const RegistrationData& data, const Group& group, std::size_t position) {
+  const std::string& name = group.layers[position];
+  if (!group.enable_kv_transfer) return "not-transferred";
+  if (!leaf_of(group, name).has_layer_views) return "no-layer-view";
+  const Cache* cache = find_cache(data, name);
+  for (std::size_t i = 0; cache != nullptr && i < position; ++i) {
+    const Cache* earlier = find_cache(data, group.layers[i]);
+    if (earlier != nullptr && group.layers[i] != name && same_bytes(*earlier, *cache) &&
+        same_place(place_of(data, group.layers[i]), place_of(data, name)))
+      return "shares " + group.layers[i];
+  }
+  return "";
+}
+
+/// Faults of the spec alone.
+bool refuse_by_spec(LayerTruth& layer, const Spec& spec, Purpose purpose) {
+  if (purpose == Purpose::prefix && spec.kind == Kind::cross_attention)
+    refuse(layer, {Code::cross_attention}, "cross attention");
+  else if (purpose == Purpose::prefix && spec.recurrent() && spec.mamba_cache_mode != "align" &&
+           spec.mamba_cache_mode != "all")
+    refuse(layer, {Code::mamba_cache_mode}, "mamba cache mode");
+  else if (spec.block_size <= 0 || spec.page_size_bytes <= 0)
+    refuse(layer, {Code::bad_geometry}, "block size or page not positive");
+  else if (spec.unpadded_page_size_bytes.value_or(0) > spec.page_size_bytes)
+    refuse(layer, {Code::bad_geometry}, "unpadded page above the page");
+  else if (spec.recurrent() && state_bytes_of(spec).value_or(0) > spec.page_size_bytes)
+    refuse(layer, {Code::bad_geometry}, "state bytes above the page");
+  else
+    return false;
+  return true;
+}
+
+/// Faults of the tensors alone.
+bool refuse_by_tensors(LayerTruth& layer, const RegistrationData& data, const Cache* cache) {
+  if (cache == nullptr || cache->tensors.empty()) {
+    refuse(layer, {Code::missing_cache}, "no cache");
+    return true;
+  }
+  for (const Tensor& tensor : cache->tensors)
+    if (const std::optional<std::string> fault = fault_of(data, tensor)) {
+      refuse(layer, {Code::bad_geometry}, *fault);
+      return true;
+    }
+  if (layer.blocks <= 0) {
+    refuse(layer, {Code::bad_geometry, Code::block_count}, "no blocks");
+    return true;
+  }
+  Wide bytes = 0;
+  for (const Tensor& tensor : cache->tensors)
+    bytes += element_count(tensor) * tensor.dtype.itemsize;
+  if (bytes <= enumerable && layer.blocks <= enumerable) return false;
+  layer.fate = Fate::undetermined;
+  layer.why = "too large to enumerate";
+  return true;
+}
+
+bool addresses_twice(const Cache& cache) {
+  Bytes all;
+  for (const Tensor& tensor : cache.tensors)
+    for (const Bytes& entry : bytes_by_index(tensor, 0, 0)) {
+      all.insert(all.end(), entry.begin(), entry.end());
+    }
+  return cache.tensors.size() == 1 && sort_and_unite(all);
+}
+
+/// Windows too wide to enumerate.
+bool refuse_wide_window(LayerTruth& layer, const Subject& subject, const Reading& reading) {
+  const Byte& last = reading.raw.back().front();
+  const std::int64_t page = subject.spec->page_size_bytes;
+  if (page <= enumerable) return false;
+  const Storage& storage = subject.data->storages[static_cast<std::size_t>(last.storage)];
+  layer.fate = Fate::undetermined;
+  if (Wide{last.offset} + page > storage.nbytes)
+    refuse(layer, {Code::bad_geometry, Code::outside_page, Code::overlap},
+           "owns bytes beyond the storage");
+  return true;
+}
+
+void own(LayerTruth& layer, const Subject& subject, const Reading& reading) {
+  layer.kernel_pages = reading.k;
+  layer.window = owns_window(subject, reading);
+  if (layer.window && refuse_wide_window(layer, subject, reading)) return;
+  layer.owned = owned_bytes(subject, reading);
+  layer.payload = payload_bytes(subject, reading);
+  layer.slots = slots_of(subject, reading, layer.window);
+  if (reading.twice)
+    refuse(layer, {Code::overlap}, "two elements of a block at one byte");
+  else if (!starts_as_placed(subject, reading))
+    refuse(layer, {Code::placement_mismatch}, "does not start where it is placed");
+  else if (!inside_storages(*subject.data, layer.owned))
+    refuse(layer, {Code::bad_geometry, Code::outside_page}, "owns bytes beyond the storage");
+}
+
+void serve(LayerTruth& layer, const Subject& subject, const Cache& cache) {
+  ReadingTruth found = find_reading(subject);
+  if (!found.reading) {
+    refuse(layer, found.codes, found.why);
+    if (addresses_twice(cache)) layer.codes.insert({Code::overlap, Code::bad_geometry});
+    return;
+  }
+  layer.fate = found.undetermined ? Fate::undetermined : Fate::served;
+  layer.may_refuse = found.may_refuse;
+  layer.codes = found.codes;
+  own(layer, subject, *found.reading);
+  if (found.any_k) {
+    layer.kernel_pages = 0;
+    layer.slots.reset();
+  }
+}
+
+LayerTruth judge_layer(const RegistrationData& data, std::size_t group_index, std::size_t position,
+                       Purpose purpose) {
+  const Group& group = data.groups[group_index];
+  const Spec& spec = leaf_of(group, group.layers[position]);
+  LayerTruth layer;
+  layer.name = group.layers[position];
+  layer.group = static_cast<std::int32_t>(group_index);
+  layer.blocks = group.num_blocks.value_or(data.num_blocks);
+  layer.scratch = purpose == Purpose::prefix && !spec.prefix_cacheable;
+  layer.tokens = tokens_of(data, group, spec);
+  const std::string excluded = exclusion(data, group, position);
+  const Cache* cache = find_cache(data, layer.name);
+  if (!excluded.empty())
+    exclude(layer, excluded);
+  else if (!refuse_by_spec(layer, spec, purpose) && !refuse_by_tensors(layer, data, cache))
+    serve(layer, {&data, &spec, &cache->tensors, layer.blocks, place_of(data, layer.name)}, *cache);
+  return layer;
+}
+
+struct Claim {
+  std::int32_t group;
+  Byte byte;
+  std::size_t layer;
+
+  auto operator<=>(const Claim&) const = default;
+};
+
+/// "Disjoint": every owned byte of a group has one layer and one block.
+void refuse_overlaps(std::vector<LayerTruth>& layers) {
+  std::vector<Claim> claims;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    if (layers[i].fate == Fate::served)
+      for (const Bytes& block : layers[i].owned)
+        for (const Byte& byte : block) claims.push_back({layers[i].group, byte, i});
+  std::sort(claims.begin(), claims.end());
+  for (std::size_t i = 1; i < claims.size(); ++i)
+    if (claims[i - 1].group == claims[i].group && claims[i - 1].byte == claims[i].byte)
+      for (const std::size_t layer : {claims[i - 1].layer, claims[i].layer})
+        refuse(layers[layer], {Code::overlap}, "two blocks or two layers own one byte");
+}
+
+LayerTruth judge_ungrouped(const RegistrationData& data, const Cache& cache,
+                           const std::vector<LayerTruth>& grouped) {
+  LayerTruth layer;
+  layer.name = cache.layer;
+  refuse(layer, {Code::missing_spec, Code::bad_geometry}, "in no group");
+  Bytes bytes;
+  for (const Tensor& tensor : cache.tensors) {
+    if (fault_of(data, tensor) || element_count(tensor) > enumerable) return layer;
+    for (const Bytes& entry : bytes_by_index(tensor, find_storage(data, tensor.storage), 0))
+      bytes.insert(bytes.end(), entry.begin(), entry.end());
+  }
+  sort_and_unite(bytes);
+  for (const LayerTruth& other : grouped) {
+    Bytes owned;
+    for (const Bytes& block : other.owned) owned.insert(owned.end(), block.begin(), block.end());
+    sort_and_unite(owned);
+    if (other.fate == Fate::undetermined) layer.fate = Fate::undetermined;
+    if (other.fate == Fate::served && contains(owned, bytes)) {
+      exclude(layer, "shares " + other.name);
+      return layer;
+    }
+  }
+  return layer;
+}
+
+}  // namespace
+
+Truth judge(const RegistrationData& data, Purpose purpose) {
+  Truth truth;
+  for (std::size_t group = 0; group < data.groups.size(); ++group)
+    for (std::size_t i = 0; i < data.groups[group].layers.size(); ++i)
+      truth.layers.push_back(judge_layer(data, group, i, purpose));
+  refuse_overlaps(truth.layers);
+  const std::vector<LayerTruth> grouped = truth.layers;
+  for (const Cache& cache : data.caches) {
+    const bool known = std::any_of(grouped.begin(), grouped.end(), [&](const LayerTruth& layer) {
+      return layer.name == cache.layer;
+    });
+    if (!known) truth.layers.push_back(judge_ungrouped(data, cache, grouped));
+  }
+  return truth;
+}
+
+bool Truth::any(Fate fate) const {
+  return std::any_of(layers.begin(), layers.end(),
+                     [&](const LayerTruth& layer) { return layer.fate == fate; });
+}
+
+std::set<Code> Truth::codes() const {
+  std::set<Code> all;
+  for (const LayerTruth& layer : layers)
+    if (layer.fate == Fate::refused) all.insert(layer.codes.begin(), layer.codes.end());
+  return all;
+}
+
+}  // namespace kvedit::reference

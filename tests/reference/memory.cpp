@@ -1,0 +1,86 @@
+#include "reference/memory.hpp"
+
+#include <algorithm>
+
+namespace kvedit::reference {
+
+std::int32_t find_storage(const RegistrationData& data, const std::string& name) {
+  for (std::size_t i = 0; i < data.storages.size(); ++i)
+    if (data.storages[i].name == name) return static_cast<std::int32_t>(i);
+  return -1;
+}
+
+namespace {
+
+/// Offset of the byte behind the last one the tensor reaches, or nothing beyond 2^100.
+std::optional<Wide> end_of(const Tensor& tensor) {
+  const Wide item = tensor.dtype.itemsize;
+  const Wide bound = Wide{1} << 100;
+  Wide end = (Wide{tensor.storage_offset} + 1) * item;
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+    const Wide reach = Wide{tensor.shape[i] - 1} * tensor.stride[i];  // below 2^126
+    if (reach > bound) return std::nullopt;
+    end += reach * item;
+  }
+  return end;
+}
+
+}  // namespace
+
+std::optional<std::string> fault_of(const RegistrationData& data, const Tensor& tensor) {
+  if (tensor.shape.size() != tensor.stride.size()) return "ranks of shape and stride differ";
+  if (tensor.shape.empty()) return "no axis";
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+    if (tensor.shape[i] <= 0) return "extent not positive";
+    if (tensor.stride[i] <= 0) return "stride not positive";
+  }
+  if (tensor.storage_offset < 0) return "negative offset";
+  const std::int32_t storage = find_storage(data, tensor.storage);
+  if (storage < 0) return "unknown storage";
+  const std::optional<Wide> end = end_of(tensor);
+  if (!end || *end > data.storages[static_cast<std::size_t>(storage)].nbytes)
+    return "leaves its storage";
+  return std::nullopt;
+}
+
+Wide element_count(const Tensor& tensor) {
+  Wide count = 1;
+  for (const std::int64_t extent : tensor.shape) {
+    count *= extent;
+    if (count > (Wide{1} << 62)) return count;
+  }
+  return count;
+}
+
+Wide entry_bytes(const Tensor& tensor, std::size_t axis) {
+  return element_count(tensor) / tensor.shape[axis] * tensor.dtype.itemsize;
+}
+
+std::vector<Bytes> bytes_by_index(const Tensor& tensor, std::int32_t storage, std::size_t axis) {
+  std::vector<Bytes> entries(static_cast<std::size_t>(tensor.shape[axis]));
+  std::vector<std::int64_t> index(tensor.shape.size(), 0);
+  const std::int64_t item = tensor.dtype.itemsize;
+  while (true) {
+    std::int64_t element = tensor.storage_offset;
+    for (std::size_t i = 0; i < index.size(); ++i) element += index[i] * tensor.stride[i];
+    for (std::int64_t byte = 0; byte < item; ++byte)
+      entries[static_cast<std::size_t>(index[axis])].push_back({storage, element * item + byte});
+    std::size_t last = index.size();
+    while (last > 0 && ++index[last - 1] == tensor.shape[last - 1]) index[--last] = 0;
+    if (last == 0) return entries;
+  }
+}
+
+bool sort_and_unite(Bytes& bytes) {
+  std::sort(bytes.begin(), bytes.end());
+  const auto end = std::unique(bytes.begin(), bytes.end());
+  const bool twice = end != bytes.end();
+  bytes.erase(end, bytes.end());
+  return twice;
+}
+
+bool contains(const Bytes& outer, const Bytes& inner) {
+  return std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
+}
+
+}  // namespace kvedit::reference
