@@ -205,11 +205,10 @@ def words_of_cmake(folder, root, cache):
 def made_from_a_list(relative, words):
     """Whether words name the file by parts: foreach(name a b) … ${name}.cpp or ${name}/${name}.cpp."""
     parts = {word.replace("_", "-") for word in words}
-    if not all(part.rsplit(".", 1)[0].replace("_", "-") in parts for part in relative.split("/")):
-        return False
     for word in words:
-        pattern = re.sub(r"\\\$\\\{\w+\\\}", "[^/]+", re.escape(word))
-        if pattern != re.escape(word) and re.fullmatch(pattern, relative):
+        pattern = re.sub(r"\\\$\\\{\w+\\\}", "([^/]+)", re.escape(word))
+        found = pattern != re.escape(word) and re.fullmatch(pattern, relative)
+        if found and all(part.replace("_", "-") in parts for part in found.groups()):
             return True
     return False
 

@@ -103,6 +103,12 @@ class CheckerTest(unittest.TestCase):
         self.assertEqual(findings_of(tree).errors, [])
         self.expect("tests/packs/other.cpp", "", "in no CMakeLists.txt", **tree)
 
+    def test_a_list_of_files_in_a_folder_counts(self):
+        lists = "foreach(source broken.c)\n  pack(fixtures/${source})\nendforeach()\n"
+        tree = {"tests/packs/fixtures/broken.c": "", "tests/packs/CMakeLists.txt": lists}
+        self.assertEqual(findings_of(tree).errors, [])
+        self.expect("tests/packs/fixtures/other.c", "", "in no CMakeLists.txt", **tree)
+
     def test_folders_from_a_list_count(self):
         lists = "foreach(rule mamba-row)\n  string(REPLACE - _ file ${rule})\n  pack(${rule}/${file}.cpp)\n"
         tree = {"plugins/mamba-row/mamba_row.cpp": "", "plugins/CMakeLists.txt": lists}

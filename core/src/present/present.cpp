@@ -7,6 +7,32 @@
 namespace kvedit::present {
 namespace {
 
+/// Payload behind the registered axes (scales, say): then no axis of theirs can show it.
+bool hides_payload(const ProvedPage& page) {
+  std::int64_t shown = 0;
+  for (const Box& box : page.boxes) shown += block_bytes(box);
+  return page.window && shown < page.block_bytes;
+}
+
+/// The payload as one opaque slot, in the registered dtype where that divides it.
+Shown one_slot(const LayerClass& of) {
+  const ProvedPage& page = *of.page;
+  const PartShape& payload = page.payload.front();
+  const DType& own = of.facts.tensors[payload.tensor].dtype;
+  const bool divides =
+      page.block_bytes % own.itemsize == 0 && payload.block_stride % own.itemsize == 0;
+  const DType dtype = divides ? own : *find_dtype("uint8");
+  const std::int64_t elements = page.block_bytes / dtype.itemsize;
+  Shown shown;
+  shown.slots = of.facts.spec->recurrent() ? 1 : of.facts.slots;
+  shown.views.push_back(
+      make_view(dtype, payload.tensor, payload.offset,
+                {{page.blocks, payload.block_stride / dtype.itemsize, Role::block},
+                 {1, elements, Role::opaque},
+                 {elements, 1, Role::opaque}}));
+  return shown;
+}
+
 std::variant<Shown, Failure> native(const LayerClass& of, bool packed) {
   const ProvedPage& page = *of.page;
   const bool claimed = of.rule >= 0;
@@ -14,6 +40,7 @@ std::variant<Shown, Failure> native(const LayerClass& of, bool packed) {
     if (of.facts.tensors.size() == 1) return state_row(of.facts, page);
     if (page.window) return states_in_page(of.facts, page);
   }
+  if (hides_payload(page)) return one_slot(of);
   if (page.kernel_pages > 1) return sub_paged(of.facts, page, packed);
   return as_registered(of.facts, page, claimed);
 }

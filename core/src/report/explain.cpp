@@ -96,9 +96,12 @@ std::string class_lines(const Result& result, const Alike& alike, const Painter&
       text("  ", painter.paint(Ink::strong, text(alike.count, " x ")), Painter::clean(layer.name()),
            " (", group_names(alike.groups), ") ", painter.paint(ink, what), "\n");
   if (layer.outcome() == Outcome::excluded) return lines;
-  lines += text("      from ", report::registered(result, layer, ";\n           "), "\n");
-  if (layer.view_count() > 0)
-    lines += text("      to   ", report::views(layer, ";\n           "), "\n");
+  const std::string from = report::registered(result, layer, ";\n           ");
+  const std::string to = report::views(layer, ";\n           ");
+  if (from == to)
+    lines += text("      as registered: ", from, "\n");
+  else
+    lines += text("      from ", from, to.empty() ? "" : "\n      to   ", to, "\n");
   if (const auto pages = layer.pages())
     lines += text("      ", report::page_facts(result, layer, *pages), "\n");
   return lines;

@@ -21,9 +21,12 @@ class StorageNames {
   const std::string& name(const at::TensorBase& tensor) {
     const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
     const auto [found, added] = index_.try_emplace(storage, storages_.size());
-    if (added)
-      storages_.push_back({std::string("s") + std::to_string(storages_.size()),
-                           static_cast<std::int64_t>(storage->nbytes()), tensor.device().str()});
+    if (added) {
+      std::string name = "s";
+      name += std::to_string(storages_.size());
+      storages_.push_back({std::move(name), static_cast<std::int64_t>(storage->nbytes()),
+                           tensor.device().str()});
+    }
     return storages_[found->second].name;
   }
 
