@@ -1,9 +1,10 @@
 #pragma once
 
-#include <kvedit/error.hpp>
-#include <kvedit/host.hpp>
 #include <string>
 #include <vector>
+
+#include <kvedit/error.hpp>
+#include <kvedit/host.hpp>
 
 namespace CLI {
 class App;

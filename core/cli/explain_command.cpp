@@ -1,7 +1,8 @@
+#include <memory>
+
 #include <CLI/CLI.hpp>
 #include <kvedit/explain.hpp>
 #include <kvedit/json.hpp>
-#include <memory>
 
 #include "command.hpp"
 

@@ -1,13 +1,13 @@
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <kvedit/json.hpp>
 #include <memory>
 #include <string_view>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <kvedit/json.hpp>
 
 #include "command.hpp"
 

@@ -1,6 +1,7 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+
+#include <CLI/CLI.hpp>
 #include <kvedit/version.hpp>
 
 #include "command.hpp"

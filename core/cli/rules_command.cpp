@@ -1,7 +1,8 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <kvedit/json.hpp>
 #include <memory>
+
+#include <CLI/CLI.hpp>
+#include <kvedit/json.hpp>
 
 #include "command.hpp"
 

@@ -1,8 +1,8 @@
-#include <spdlog/logger.h>
-#include <spdlog/sinks/base_sink.h>
+#include <mutex>
 
 #include <kvedit/host.hpp>
-#include <mutex>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
 
 #include "open.hpp"
 #include "pipeline.hpp"

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <vector>
+
 #include <kvedit/error.hpp>
 #include <kvedit/host.hpp>
 #include <kvedit/options.hpp>
-#include <vector>
 
 #include "model/rule.hpp"
 

@@ -106,13 +106,16 @@ class Pipeline {
   LayerFacts facts_of(const LayerRef& layer) const {
     LayerFacts facts;
     facts.spec = layer.spec;
-    facts.group = &data_.groups[static_cast<std::size_t>(layer.group)];
+    const auto g = static_cast<std::size_t>(layer.group);
+    facts.group = &data_.groups[static_cast<std::size_t>(index_.alike_group[g])];
     facts.layout = data_.layout;
     facts.purpose = edit_.options.purpose;
-    facts.num_blocks = facts.group->num_blocks.value_or(data_.num_blocks);
+    facts.num_blocks = data_.groups[g].num_blocks.value_or(data_.num_blocks);
     facts.slots = slots_of(*layer.spec);
-    if (layer.cache >= 0)
-      facts.tensors = data_.caches[static_cast<std::size_t>(layer.cache)].tensors;
+    if (layer.cache >= 0) {
+      const std::int32_t alike = index_.alike_cache[static_cast<std::size_t>(layer.cache)];
+      facts.tensors = data_.caches[static_cast<std::size_t>(alike)].tensors;
+    }
     return facts;
   }
 

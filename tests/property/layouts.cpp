@@ -119,6 +119,11 @@ void say_states(Dice& dice, LayerLayout& layer, const Sizes& sizes) {
   say_page(layer, block_size, layer.page);
 }
 
+bool says(const LayerLayout& layer, const char* field) {
+  return std::any_of(layer.spec.begin(), layer.spec.end(),
+                     [&](const Attribute& each) { return each.name == field; });
+}
+
 /// The page of `content` bytes, perhaps padded; gives the bytes one entry takes.
 std::int64_t pad_page(Dice& dice, LayerLayout& layer, std::int64_t content, std::int64_t item) {
   layer.page = content;
@@ -200,7 +205,10 @@ LayerLayout attention_layout(Dice& dice, const Frame& frame) {
     layer.page = content;
     if (dice.percent(40)) layer.spec.push_back({"unpadded_page_size_bytes", Value::of(content)});
   }
-  const std::int64_t tail = entries > 1 && dice.percent(15) ? dice.between(1, entries - 1) : 0;
+  // Where padding hides how much an entry holds, only the number of entries tells `k`: no tail.
+  const bool counted = layer.page != content && !says(layer, "unpadded_page_size_bytes");
+  const std::int64_t tail =
+      entries > 1 && !counted && dice.percent(15) ? dice.between(1, entries - 1) : 0;
   const std::vector<NamedAxis> axes{{'b', frame.blocks * entries + tail}, {'k', sizes.k},
                                     {'2', 2}, {'1', 1}, {'h', sizes.heads}, {'n', sizes.tokens},
                                     {'c', sizes.content}};

@@ -84,6 +84,8 @@ bool refuse_by_spec(LayerTruth& layer, const Spec& spec, Purpose purpose) {
     refuse(layer, {Code::bad_geometry}, "block size or page not positive");
   else if (spec.unpadded_page_size_bytes.value_or(0) > spec.page_size_bytes)
     refuse(layer, {Code::bad_geometry}, "unpadded page above the page");
+  else if (spec.page_size_padded.value_or(spec.page_size_bytes) != spec.page_size_bytes)
+    refuse(layer, {Code::bad_geometry}, "two padded pages");
   else if (spec.recurrent() && state_bytes_of(spec).value_or(0) > spec.page_size_bytes)
     refuse(layer, {Code::bad_geometry}, "state bytes above the page");
   else
@@ -177,6 +179,7 @@ LayerTruth judge_layer(const RegistrationData& data, std::size_t group_index, st
   layer.name = group.layers[position];
   layer.group = static_cast<std::int32_t>(group_index);
   layer.blocks = group.num_blocks.value_or(data.num_blocks);
+  layer.recurrent = spec.recurrent();
   layer.scratch = purpose == Purpose::prefix && !spec.prefix_cacheable;
   layer.tokens = tokens_of(data, group, spec);
   const std::string excluded = exclusion(data, group, position);
@@ -227,7 +230,9 @@ LayerTruth judge_ungrouped(const RegistrationData& data, const Cache& cache,
     for (const Bytes& block : other.owned) owned.insert(owned.end(), block.begin(), block.end());
     sort_and_unite(owned);
     if (other.fate == Fate::undetermined) layer.fate = Fate::undetermined;
-    if (other.fate == Fate::served && contains(owned, bytes)) {
+    const Cache* registered = find_cache(data, other.name);
+    const bool same = registered != nullptr && same_bytes(*registered, cache);  // a tail included
+    if (other.fate == Fate::served && (same || contains(owned, bytes))) {
       exclude(layer, "shares " + other.name);
       return layer;
     }

@@ -29,6 +29,7 @@ bool declares_padding(const Spec& spec) { return spec.page_size_padded.has_value
 std::optional<Wide> pages_per_block(const Subject& s, const std::vector<std::size_t>& axes,
                                     std::size_t t) {
   const Tensor& tensor = (*s.tensors)[t];
+  if (s.place && s.blocks == 1 && tensor.shape[axes[t]] == 1) return 1;  // its stride says nothing
   if (s.place)
     return whole(s.place->block_stride, Wide{tensor.stride[axes[t]]} * tensor.dtype.itemsize);
   const Spec& spec = *s.spec;
@@ -148,8 +149,10 @@ ReadingTruth judge_ambiguity(const Subject& s, const std::vector<std::size_t>& a
     if (heads_before_blocks(s.data->layout) && readings.size() > 1 && readings[0] && readings[1]) {
       if (!s.spec->recurrent())
         return refused({Code::granularity_mismatch}, "heads or blocks outermost");
+      // Without a rule the first; with a rule that names the block axis but declares no order the
+      // second.
       truth.may_refuse = true;
-      truth.codes = {Code::granularity_mismatch};
+      truth.codes = {Code::granularity_mismatch, Code::outside_page};
     }
   }
   truth.reading = std::move(readings[winner]);

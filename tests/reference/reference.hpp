@@ -30,6 +30,7 @@ struct LayerTruth {
   std::string why;
   std::set<Code> codes;  ///< of a refused layer: any of these names the fault rightly
   bool may_refuse = false;  ///< served, but a refusal with one of `codes` is right as well
+  bool recurrent = false;
   bool scratch = false;
 
   std::int64_t blocks = 0;

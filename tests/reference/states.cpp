@@ -1,12 +1,13 @@
 #include "reference/states.hpp"
 
+#include <algorithm>
 #include <initializer_list>
 
 namespace kvedit::reference {
 namespace {
 
 std::optional<std::int64_t> attention_slots(const Spec& spec) {
-  if (spec.num_states) return spec.num_states;
+  if (spec.num_states) return std::max<std::int64_t>(*spec.num_states, 1);
   const Ratio ratio = spec.tokens_per_state.value_or(Ratio{});
   if (ratio.numerator <= 0 || ratio.denominator <= 0) return 1;
   const Wide states = Wide{spec.block_size} * ratio.denominator;

@@ -18,13 +18,19 @@ RegistrationData facts_of(const RegistrationData& data) {
   return facts;
 }
 
+std::string captured_name(std::size_t index) {
+  std::string name = "s";
+  name += std::to_string(index);
+  return name;
+}
+
 /// With storages named as `capture` does, in the order in which the caches name them.
 RegistrationData with_captured_names(RegistrationData data) {
   std::map<std::string, std::string> names;
   for (Cache& cache : data.caches)
     for (Tensor& tensor : cache.tensors)
       tensor.storage =
-          names.try_emplace(tensor.storage, "s" + std::to_string(names.size())).first->second;
+          names.try_emplace(tensor.storage, captured_name(names.size())).first->second;
   std::erase_if(data.storages, [&](const Storage& each) { return !names.contains(each.name); });
   for (Storage& storage : data.storages) storage.name = names.at(storage.name);
   for (Placement& placement : data.placements) placement.storage = names.at(placement.storage);

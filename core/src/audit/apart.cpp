@@ -25,11 +25,14 @@ std::vector<Owner> owners_of(const Edit& edit, const std::vector<std::size_t>& l
           {part.storage, layer, {part.base, part.block_stride, page.blocks, part.ranges}});
     }
   }
-  std::sort(owners.begin(), owners.end(), [](const Owner& a, const Owner& b) {
+  const auto before = [](const Owner& a, const Owner& b) {
     if (a.storage != b.storage) return a.storage < b.storage;
     if (a.field.begin() != b.field.begin()) return a.field.begin() < b.field.begin();
     return a.layer < b.layer;
-  });
+  };
+  // Engines lay layers out in order, mostly.
+  if (!std::is_sorted(owners.begin(), owners.end(), before))
+    std::sort(owners.begin(), owners.end(), before);
   return owners;
 }
 

@@ -80,9 +80,11 @@ std::vector<std::int32_t> twins(const RegistrationData& data, const Registration
     places.push_back({index.storage_of[static_cast<std::size_t>(layer.cache)][0],
                       cache_of(data, layer).tensors[0].storage_offset, i});
   }
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+  const auto before = [](const Place& a, const Place& b) {
     return std::tie(a.storage, a.offset, a.position) < std::tie(b.storage, b.offset, b.position);
-  });
+  };
+  if (!std::is_sorted(places.begin(), places.end(), before))
+    std::sort(places.begin(), places.end(), before);
   std::vector<std::int32_t> twin(layers.size(), -1);
   for (std::size_t first = 0, i = 1; i < places.size(); ++i) {
     if (places[i].storage != places[first].storage || places[i].offset != places[first].offset) {

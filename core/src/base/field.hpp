@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <kvedit/result.hpp>
 #include <span>
 #include <vector>
+
+#include <kvedit/result.hpp>
 
 #include "base/progression.hpp"
 

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <kvedit/result.hpp>
 #include <optional>
 #include <vector>
+
+#include <kvedit/result.hpp>
 
 #include "base/inline_vector.hpp"
 #include "base/int128.hpp"

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <kvedit/error.hpp>
-#include <kvedit/json.hpp>
 #include <string>
 #include <string_view>
+
+#include <kvedit/error.hpp>
+#include <kvedit/json.hpp>
 
 #include "json/document.hpp"
 

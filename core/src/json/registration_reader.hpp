@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <kvedit/error.hpp>
-#include <kvedit/registration.hpp>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <kvedit/error.hpp>
+#include <kvedit/registration.hpp>
 
 #include "json/document.hpp"
 

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "model/edit.hpp"
@@ -17,8 +18,13 @@ class Classes {
   std::int32_t classify(const LayerFacts& facts, std::int64_t placed_stride);
 
  private:
+  // Equal facts have equal addresses.
+  using Key = std::tuple<const Spec*, const Tensor*, const Group*, std::int64_t, std::int64_t>;
+
   std::vector<LayerClass>& classes_;
-  std::unordered_multimap<std::uint64_t, std::int32_t> by_hash_;
+  std::map<Key, std::int32_t> known_;
+  Key last_;
+  std::int32_t last_class_ = -1;
 };
 
 }  // namespace kvedit::match

@@ -1,8 +1,9 @@
-#include <kvedit/addresses.hpp>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include <kvedit/addresses.hpp>
 
 namespace kvedit {
 namespace {
@@ -125,6 +126,26 @@ class Sink {
     last_ = last;
   }
 
+  // The same for a run of one stream, whose extents all lie in the storage of the last one.
+  template <class Stream>
+  void merge(const Stream& only, std::span<const std::int64_t> block_ids) {
+    const Stream stream = only;
+    Extent* const out = out_;
+    std::size_t at = at_;
+    std::uint64_t begin = last_.address;
+    std::uint64_t end = last_.address + last_.length;
+    for (const std::int64_t block : block_ids) {
+      const std::uint64_t address = address_in(stream, block);
+      const std::uint64_t apart = address != end ? 1 : 0;
+      begin += (address - begin) & (0 - apart);
+      end = address + stream.length;
+      at += apart;
+      out[at] = {begin, end - begin, stream.storage};
+    }
+    at_ = at;
+    last_ = out[at];
+  }
+
   // For runs of which no two extents can touch.
   template <class Stream>
   void append(std::span<const Stream> run, std::span<const std::int64_t> block_ids) {
@@ -152,9 +173,14 @@ class Sink {
 
 template <class Stream>
 void write_run(std::span<const Stream> run, std::span<const std::int64_t> block_ids, Sink& sink) {
-  if (run_can_touch(run)) return sink.merge(run, block_ids);
-  sink.merge(run, block_ids.first(1));  // may touch the run before
-  if (block_ids.size() > 1) sink.append(run, block_ids.subspan(1));
+  const bool can_touch_itself = run_can_touch(run);
+  if (can_touch_itself && run.size() > 1) return sink.merge(run, block_ids);
+  sink.merge(run, block_ids.first(1));  // may touch the run before, of another storage
+  const std::span<const std::int64_t> rest = block_ids.subspan(1);
+  if (can_touch_itself)
+    sink.merge(run.front(), rest);
+  else if (!rest.empty())
+    sink.append(run, rest);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <array>
+
 #include <kvedit/dtype.hpp>
 
 namespace kvedit {

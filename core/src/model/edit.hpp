@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <kvedit/result.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <kvedit/result.hpp>
 
 #include "model/layer_facts.hpp"
 #include "model/plan.hpp"

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <kvedit/registration.hpp>
 #include <string>
 #include <vector>
+
+#include <kvedit/registration.hpp>
 
 #include "base/int128.hpp"
 
@@ -24,6 +25,8 @@ struct RegistrationIndex {
   std::vector<LayerRef> layers;                       // by group and order in it
   std::vector<std::int32_t> ungrouped;                // caches of no group
   std::vector<std::vector<std::int32_t>> storage_of;  // [cache][tensor] → storage, or -1
+  std::vector<std::int32_t> alike_cache;              // [cache] → first with alike tensors
+  std::vector<std::int32_t> alike_group;              // [group] → first with the same flags
   std::vector<const std::string*> repeated;           // named twice in groups, caches, storages
 };
 

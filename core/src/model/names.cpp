@@ -1,5 +1,6 @@
 #include <array>
 #include <cstddef>
+
 #include <kvedit/host.hpp>
 #include <kvedit/options.hpp>
 #include <kvedit/problem.hpp>

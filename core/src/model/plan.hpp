@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <kvedit/result.hpp>
 #include <vector>
+
+#include <kvedit/result.hpp>
 
 #include "base/inline_vector.hpp"
 

@@ -1,8 +1,11 @@
-#include <kvedit/registration.hpp>
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
+#include <kvedit/registration.hpp>
+
 #include "model/index.hpp"
+#include "model/layer_facts.hpp"
 
 namespace kvedit {
 namespace {
@@ -93,6 +96,37 @@ void index_layers(const RegistrationData& data, const Numbering& caches, Registr
       index.ungrouped.push_back(static_cast<std::int32_t>(c));
 }
 
+std::vector<std::int32_t> alike_caches(const std::vector<Cache>& caches) {
+  std::vector<std::int32_t> first(caches.size());
+  std::unordered_multimap<std::uint64_t, std::int32_t> known;
+  for (std::size_t c = 0; c < caches.size(); ++c) {
+    first[c] = static_cast<std::int32_t>(c);
+    const std::uint64_t hash = hash_alike(caches[c].tensors);
+    const auto [begin, end] = known.equal_range(hash);
+    const auto found = std::find_if(begin, end, [&](const auto& each) {
+      return alike(caches[static_cast<std::size_t>(each.second)].tensors, caches[c].tensors);
+    });
+    if (found != end)
+      first[c] = found->second;
+    else
+      known.emplace(hash, first[c]);
+  }
+  return first;
+}
+
+std::vector<std::int32_t> alike_groups(const std::vector<Group>& groups) {
+  std::vector<std::int32_t> first;
+  std::vector<std::int32_t> distinct;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto found = std::find_if(distinct.begin(), distinct.end(), [&](std::int32_t d) {
+      return same_flags(groups[static_cast<std::size_t>(d)], groups[g]);
+    });
+    first.push_back(found == distinct.end() ? static_cast<std::int32_t>(g) : *found);
+    if (found == distinct.end()) distinct.push_back(first.back());
+  }
+  return first;
+}
+
 std::shared_ptr<const RegistrationIndex> make_index(const RegistrationData& data) {
   auto index = std::make_shared<RegistrationIndex>();
   Numbering storages(index->repeated);
@@ -105,6 +139,8 @@ std::shared_ptr<const RegistrationIndex> make_index(const RegistrationData& data
     std::vector<std::int32_t>& row = index->storage_of.emplace_back();
     for (const Tensor& tensor : cache.tensors) row.push_back(storages.find(tensor.storage));
   }
+  index->alike_cache = alike_caches(data.caches);
+  index->alike_group = alike_groups(data.groups);
   index_layers(data, caches, *index);
   return index;
 }

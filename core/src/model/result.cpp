@@ -55,8 +55,7 @@ std::size_t LayerResult::view_count() const {
 
 View LayerResult::view(std::size_t index) const {
   const LayerEntry& entry = entry_of(*edit_, index_);
-  const ViewShape& shape =
-      edit_->classes[static_cast<std::size_t>(entry.layer_class)].views[index];
+  const ViewShape& shape = edit_->classes[static_cast<std::size_t>(entry.layer_class)].views[index];
   const Tensor& tensor = tensor_of(*edit_, entry, shape.tensor);
   View view;
   view.dtype = &shape.dtype;

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <kvedit/problem.hpp>
-#include <kvedit/result.hpp>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <kvedit/problem.hpp>
+#include <kvedit/result.hpp>
 
 #include "model/layer_facts.hpp"
 #include "model/plan.hpp"

@@ -1,7 +1,8 @@
 #include <array>
 #include <charconv>
-#include <kvedit/spec.hpp>
 #include <limits>
+
+#include <kvedit/spec.hpp>
 
 #include "base/int128.hpp"
 

@@ -2,10 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <kvedit/error.hpp>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <kvedit/error.hpp>
 
 namespace kvedit {
 

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <kvedit/error.hpp>
-#include <kvedit/host.hpp>
 #include <optional>
 #include <vector>
+
+#include <kvedit/error.hpp>
+#include <kvedit/host.hpp>
 
 #include "packs/descriptor.hpp"
 #include "packs/places.hpp"

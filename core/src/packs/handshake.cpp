@@ -1,15 +1,15 @@
 #include "packs/handshake.hpp"
 
-#include <dlfcn.h>
-#include <link.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <kvedit/version.hpp>
 #include <optional>
 #include <string>
+
+#include <dlfcn.h>
+#include <kvedit/version.hpp>
+#include <link.h>
 
 #include "base/utf8.hpp"
 

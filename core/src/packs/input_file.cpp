@@ -1,16 +1,16 @@
 #include "packs/input_file.hpp"
 
-#include <fcntl.h>
-#include <openssl/evp.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 #include <vector>
+
+#include <fcntl.h>
+#include <openssl/evp.h>
 
 namespace kvedit {
 namespace {

@@ -3,10 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <kvedit/error.hpp>
 #include <span>
 #include <string>
 #include <utility>
+
+#include <kvedit/error.hpp>
 
 namespace kvedit {
 

@@ -1,12 +1,12 @@
 #include "packs/load.hpp"
 
-#include <dlfcn.h>
-
-#include <boost/dll/shared_library.hpp>
 #include <exception>
 #include <map>
 #include <mutex>
 #include <system_error>
+
+#include <boost/dll/shared_library.hpp>
+#include <dlfcn.h>
 
 #include "packs/handshake.hpp"
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <kvedit/rule_abi.h>
-
 #include <filesystem>
-#include <kvedit/error.hpp>
 #include <string>
+
+#include <kvedit/error.hpp>
+#include <kvedit/rule_abi.h>
 
 #include "packs/descriptor.hpp"
 

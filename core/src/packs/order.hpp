@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <kvedit/result.hpp>
 #include <string>
 #include <vector>
+
+#include <kvedit/result.hpp>
 
 namespace kvedit {
 

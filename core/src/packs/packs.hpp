@@ -1,10 +1,11 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include <kvedit/error.hpp>
 #include <kvedit/host.hpp>
 #include <kvedit/options.hpp>
-#include <string>
-#include <vector>
 
 #include "packs/load.hpp"
 #include "packs/order.hpp"

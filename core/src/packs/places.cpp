@@ -1,12 +1,12 @@
 #include "packs/places.hpp"
 
-#include <sys/auxv.h>
-
 #include <algorithm>
-#include <boost/dll/runtime_symbol_info.hpp>
 #include <cstdlib>
 #include <string_view>
+#include <sys/auxv.h>
 #include <system_error>
+
+#include <boost/dll/runtime_symbol_info.hpp>
 
 namespace kvedit {
 namespace {

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <filesystem>
-#include <kvedit/error.hpp>
-#include <kvedit/options.hpp>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <kvedit/error.hpp>
+#include <kvedit/options.hpp>
 
 namespace kvedit {
 

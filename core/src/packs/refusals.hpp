@@ -1,8 +1,9 @@
 #pragma once
 
-#include <kvedit/problem.hpp>
 #include <string>
 #include <vector>
+
+#include <kvedit/problem.hpp>
 
 #include "packs/find.hpp"
 

@@ -1,9 +1,10 @@
 #include <algorithm>
-#include <kvedit/explain.hpp>
-#include <kvedit/version.hpp>
 #include <map>
 #include <tuple>
 #include <vector>
+
+#include <kvedit/explain.hpp>
+#include <kvedit/version.hpp>
 
 #include "base/text.hpp"
 #include "report/paint.hpp"

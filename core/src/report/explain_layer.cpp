@@ -1,4 +1,5 @@
 #include <algorithm>
+
 #include <kvedit/explain.hpp>
 
 #include "base/text.hpp"

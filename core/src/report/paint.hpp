@@ -1,9 +1,10 @@
 #pragma once
 
-#include <kvedit/explain.hpp>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <kvedit/explain.hpp>
 
 namespace kvedit::report {
 

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <kvedit/result.hpp>
 #include <string>
 #include <string_view>
+
+#include <kvedit/result.hpp>
 
 namespace kvedit::report {
 

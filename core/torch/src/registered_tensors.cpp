@@ -15,8 +15,10 @@ namespace {
 template <class Numbers>
 std::string text(const Numbers& numbers) {
   std::string out = "[";
-  for (const std::int64_t number : numbers)
-    out += (out.size() > 1 ? ", " : "") + std::to_string(number);
+  for (const std::int64_t number : numbers) {
+    if (out.size() > 1) out += ", ";
+    out += std::to_string(number);
+  }
   return out + "]";
 }
 
