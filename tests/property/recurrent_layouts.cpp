@@ -124,7 +124,8 @@ LayerLayout recurrent_layout(Dice& dice, const Frame& frame) {
   std::int64_t state_bytes = 0;
   for (const State& state : states) state_bytes += state.bytes;
   layer.page = dice.percent(70) ? round_up(state_bytes + dice.between(0, 24), 4) : state_bytes;
-  if (dice.percent(70)) layer.spec.push_back({"page_size_padded", Value::of(layer.page)});
+  if (layer.page != state_bytes || dice.percent(50))
+    layer.spec.push_back({"page_size_padded", Value::of(layer.page)});
   if (dice.percent(90)) say_states(layer, states);
   layer.spec.push_back({"mamba_cache_mode", Value::of(dice.percent(70) ? "align" : "all")});
   layer.spec.push_back({"block_size", Value::of(dice.between(1, 12))});

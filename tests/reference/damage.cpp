@@ -95,16 +95,19 @@ bool shift_placement(RegistrationData& data, const Target& target, std::int64_t 
   return true;
 }
 
-/// Makes the outermost axis step by less than the bytes below it.
+/// Makes the outermost axis step by one element less than what lies below it.
 bool overlap_stride(RegistrationData& data, const Target& target) {
   Tensor* tensor = tensor_of(data, target);
   if (tensor == nullptr) return false;
   std::size_t outermost = 0;
   for (std::size_t i = 0; i < tensor->shape.size(); ++i)
     if (tensor->shape[i] > 1 && tensor->stride[i] > tensor->stride[outermost]) outermost = i;
-  if (tensor->shape[outermost] < 2 || tensor->stride[outermost] < 2) return false;
-  tensor->stride[outermost] /= 2;
-  return element_count(*tensor) > tensor->shape[outermost];
+  std::int64_t below = 0;
+  for (std::size_t i = 0; i < tensor->shape.size(); ++i)
+    if (i != outermost) below += (tensor->shape[i] - 1) * tensor->stride[i];
+  if (tensor->shape[outermost] < 2 || below < 1) return false;
+  tensor->stride[outermost] = below;
+  return true;
 }
 
 bool change_page(RegistrationData& data, const Target& target, std::int64_t numerator,

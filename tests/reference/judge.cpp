@@ -139,6 +139,15 @@ bool refuse_wide_window(LayerTruth& layer, const Subject& subject, const Reading
   return true;
 }
 
+/// A page above what it holds, without declared padding: nothing in the definition forbids it, but a
+/// host may take it for a spec that contradicts itself.
+bool pads_silently(const Spec& spec) {
+  const std::int64_t page = spec.page_size_bytes;
+  const std::optional<std::int64_t> holds =
+      spec.recurrent() ? state_bytes_of(spec) : spec.unpadded_page_size_bytes;
+  return !spec.page_size_padded && holds.value_or(page) != page;
+}
+
 void own(LayerTruth& layer, const Subject& subject, const Reading& reading) {
   layer.kernel_pages = reading.k;
   layer.window = owns_window(subject, reading);
@@ -164,6 +173,10 @@ void serve(LayerTruth& layer, const Subject& subject, const Cache& cache) {
   layer.fate = found.undetermined ? Fate::undetermined : Fate::served;
   layer.may_refuse = found.may_refuse;
   layer.codes = found.codes;
+  if (pads_silently(*subject.spec)) {
+    layer.may_refuse = true;
+    layer.codes.insert(Code::bad_geometry);
+  }
   own(layer, subject, *found.reading);
   if (found.any_k) {
     layer.kernel_pages = 0;

@@ -18,8 +18,9 @@ struct SplitPlan {
 std::variant<SplitPlan, Failure> split(const LayerFacts& facts, std::int64_t placed_stride,
                                        const Plan& plan);
 
-/// By the host's proved page: whether the plan reads the same bytes. `incomplete` when it misses
-/// payload, `outside-page` when it reads what the block does not own.
+/// By the host's proved page: whether the plan reads the same bytes, padding of the block's own
+/// aside. `incomplete` when it misses some, `outside-page` when it reads what the block does not
+/// own.
 std::optional<Failure> differs(const LayerFacts& facts, const SplitPlan& plan,
                                const ProvedPage& own);
 

@@ -24,13 +24,6 @@ Failure kernel_paged(const LayerFacts& facts, const Reading& reading, const Prov
            {"page_size_bytes", facts.spec->page_size_bytes}}};
 }
 
-Proof prove_own(const LayerFacts& facts, std::int64_t placed_stride) {
-  const auto reading = read(facts, placed_stride);
-  if (const auto* failure = std::get_if<Failure>(&reading)) return *failure;
-  const Reading& found = std::get<Reading>(reading);
-  return page_of(facts, boxes_of(facts, found), found.kernel_pages);
-}
-
 Proof prove_unclaimed(const LayerFacts& facts, std::int64_t placed_stride) {
   const auto reading = read(facts, placed_stride);
   if (const auto* failure = std::get_if<Failure>(&reading)) return *failure;
@@ -48,21 +41,27 @@ Proof prove_declared(const LayerFacts& facts, SplitPlan plan) {
   return proof;
 }
 
-Failure undeclared(const Failure& own) {
+/// Two readings that fit stay undecided; another order than any the host can read is the rule's
+/// word.
+Failure undeclared(const Failure& none) {
+  if (none.code == Code::granularity_mismatch) return none;
   return {Code::outside_page,
-          text("its plan is an order the host cannot read by itself (", own.message,
+          text("its plan is an order the host cannot read by itself (", none.message,
                "); the rule must declare it"),
-          own.facts};
+          none.facts};
 }
 
 Proof prove_plan(const LayerFacts& facts, std::int64_t placed_stride, const Plan& plan) {
   auto split_plan = split(facts, placed_stride, plan);
   if (const auto* failure = std::get_if<Failure>(&split_plan)) return *failure;
   SplitPlan& boxes = std::get<SplitPlan>(split_plan);
-  Proof own = prove_own(facts, placed_stride);
+  const auto reading = read(facts, placed_stride);
+  if (const auto* none = std::get_if<Failure>(&reading))
+    return plan.declared ? prove_declared(facts, std::move(boxes)) : Proof(undeclared(*none));
+  const Reading& found = std::get<Reading>(reading);
+  Proof own = page_of(facts, boxes_of(facts, found), found.kernel_pages);
   auto* page = std::get_if<ProvedPage>(&own);
-  std::optional<Failure> different =
-      page ? differs(facts, boxes, *page) : undeclared(std::get<Failure>(own));
+  std::optional<Failure> different = page ? differs(facts, boxes, *page) : std::get<Failure>(own);
   if (different)
     return plan.declared ? prove_declared(facts, std::move(boxes)) : Proof(std::move(*different));
   page->boxes = std::move(boxes.boxes);
