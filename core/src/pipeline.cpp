@@ -143,9 +143,21 @@ class Pipeline {
                     data_.placements[static_cast<std::size_t>(layer.placement)].block_stride, 0);
       const std::int32_t number = classes.classify(facts_of(layer), placed);
       LayerClass& of = edit_.classes[static_cast<std::size_t>(number)];
-      if (of.layers++ == 0) of.failure = prove::sane(of.facts);
+      if (of.spans.empty() && !of.failure) measure(of);
+      if (!of.failure)
+        if (const auto failure = prove::leaves_storage(data_, index_, layer, of)) {
+          findings_.add(edit_.layers[l], "", *failure);
+          continue;
+        }
+      ++of.layers;
       edit_.layers[l].layer_class = number;
     }
+  }
+
+  static void measure(LayerClass& of) {
+    of.failure = prove::sane(of.facts);
+    if (of.failure) return;
+    for (const Tensor& tensor : of.facts.tensors) of.spans.push_back(prove::span_of(tensor));
   }
 
   void validate(std::size_t g) {

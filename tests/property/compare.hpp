@@ -21,8 +21,14 @@ struct Tally {
   std::size_t other_codes = 0;      ///< refused by both, with a code the reference does not expect
 };
 
+/// How far a refusal of what the reference serves is excused.
+enum class Excuse {
+  unclaimed,  ///< k > 1 that no rule claims, or that the profile cannot show
+  accident,   ///< also: a rule claims by its names an axis that holds the blocks only by accident
+};
+
 /// What is wrong with the result by the reference; empty when nothing is.
 std::vector<std::string> differences(const reference::Truth& truth, const Result& result,
-                                     Tally& tally);
+                                     Excuse excuse, Tally& tally);
 
 }  // namespace kvedit::property

@@ -82,8 +82,9 @@ bool refuse_by_spec(LayerTruth& layer, const Spec& spec, Purpose purpose) {
     refuse(layer, {Code::mamba_cache_mode}, "mamba cache mode");
   else if (spec.block_size <= 0 || spec.page_size_bytes <= 0)
     refuse(layer, {Code::bad_geometry}, "block size or page not positive");
-  else if (spec.unpadded_page_size_bytes.value_or(0) > spec.page_size_bytes)
-    refuse(layer, {Code::bad_geometry}, "unpadded page above the page");
+  else if (spec.unpadded_page_size_bytes.value_or(1) > spec.page_size_bytes ||
+           spec.unpadded_page_size_bytes.value_or(1) <= 0)
+    refuse(layer, {Code::bad_geometry}, "unpadded page above the page, or not positive");
   else if (spec.page_size_padded.value_or(spec.page_size_bytes) != spec.page_size_bytes)
     refuse(layer, {Code::bad_geometry}, "two padded pages");
   else if (spec.recurrent() && state_bytes_of(spec).value_or(0) > spec.page_size_bytes)
@@ -94,7 +95,8 @@ bool refuse_by_spec(LayerTruth& layer, const Spec& spec, Purpose purpose) {
 }
 
 /// Faults of the tensors alone.
-bool refuse_by_tensors(LayerTruth& layer, const RegistrationData& data, const Cache* cache) {
+bool refuse_by_tensors(LayerTruth& layer, const RegistrationData& data, const Cache* cache,
+                       std::int64_t most) {
   if (cache == nullptr || cache->tensors.empty()) {
     refuse(layer, {Code::missing_cache}, "no cache");
     return true;
@@ -111,7 +113,7 @@ bool refuse_by_tensors(LayerTruth& layer, const RegistrationData& data, const Ca
   Wide bytes = 0;
   for (const Tensor& tensor : cache->tensors)
     bytes += element_count(tensor) * tensor.dtype.itemsize;
-  if (bytes <= enumerable && layer.blocks <= enumerable) return false;
+  if (bytes <= most && layer.blocks <= most) return false;
   layer.fate = Fate::undetermined;
   layer.why = "too large to enumerate";
   return true;
@@ -185,7 +187,7 @@ void serve(LayerTruth& layer, const Subject& subject, const Cache& cache) {
 }
 
 LayerTruth judge_layer(const RegistrationData& data, std::size_t group_index, std::size_t position,
-                       Purpose purpose) {
+                       Purpose purpose, std::int64_t most) {
   const Group& group = data.groups[group_index];
   const Spec& spec = leaf_of(group, group.layers[position]);
   LayerTruth layer;
@@ -199,7 +201,7 @@ LayerTruth judge_layer(const RegistrationData& data, std::size_t group_index, st
   const Cache* cache = find_cache(data, layer.name);
   if (!excluded.empty())
     exclude(layer, excluded);
-  else if (!refuse_by_spec(layer, spec, purpose) && !refuse_by_tensors(layer, data, cache))
+  else if (!refuse_by_spec(layer, spec, purpose) && !refuse_by_tensors(layer, data, cache, most))
     serve(layer, {&data, &spec, &cache->tensors, layer.blocks, place_of(data, layer.name)}, *cache);
   return layer;
 }
@@ -227,13 +229,13 @@ void refuse_overlaps(std::vector<LayerTruth>& layers) {
 }
 
 LayerTruth judge_ungrouped(const RegistrationData& data, const Cache& cache,
-                           const std::vector<LayerTruth>& grouped) {
+                           const std::vector<LayerTruth>& grouped, std::int64_t most) {
   LayerTruth layer;
   layer.name = cache.layer;
   refuse(layer, {Code::missing_spec, Code::bad_geometry}, "in no group");
   Bytes bytes;
   for (const Tensor& tensor : cache.tensors) {
-    if (fault_of(data, tensor) || element_count(tensor) > enumerable) return layer;
+    if (fault_of(data, tensor) || element_count(tensor) > most) return layer;
     for (const Bytes& entry : bytes_by_index(tensor, find_storage(data, tensor.storage), 0))
       bytes.insert(bytes.end(), entry.begin(), entry.end());
   }
@@ -255,18 +257,18 @@ LayerTruth judge_ungrouped(const RegistrationData& data, const Cache& cache,
 
 }  // namespace
 
-Truth judge(const RegistrationData& data, Purpose purpose) {
+Truth judge(const RegistrationData& data, Purpose purpose, std::int64_t most) {
   Truth truth;
   for (std::size_t group = 0; group < data.groups.size(); ++group)
     for (std::size_t i = 0; i < data.groups[group].layers.size(); ++i)
-      truth.layers.push_back(judge_layer(data, group, i, purpose));
+      truth.layers.push_back(judge_layer(data, group, i, purpose, most));
   refuse_overlaps(truth.layers);
   const std::vector<LayerTruth> grouped = truth.layers;
   for (const Cache& cache : data.caches) {
     const bool known = std::any_of(grouped.begin(), grouped.end(), [&](const LayerTruth& layer) {
       return layer.name == cache.layer;
     });
-    if (!known) truth.layers.push_back(judge_ungrouped(data, cache, grouped));
+    if (!known) truth.layers.push_back(judge_ungrouped(data, cache, grouped, most));
   }
   return truth;
 }

@@ -51,6 +51,8 @@ struct Truth {
 
 /// What is right for a registration. Rules are not modelled: a layer of several kernel pages is
 /// served here as if a rule had said that they are consecutive.
-Truth judge(const RegistrationData& data, Purpose purpose = Purpose::prefix);
+/// @param most  bytes of a layer that are enumerated; a larger one is `undetermined`
+Truth judge(const RegistrationData& data, Purpose purpose = Purpose::prefix,
+            std::int64_t most = enumerable);
 
 }  // namespace kvedit::reference

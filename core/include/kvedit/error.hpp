@@ -32,6 +32,7 @@ class [[nodiscard]] Expected {
   T&& value() && { return std::move(*get()); }
   T& operator*() & { return *get(); }
   const T& operator*() const& { return *get(); }
+  T&& operator*() && { return std::move(*get()); }
   T* operator->() { return get(); }
   const T* operator->() const { return get(); }
 

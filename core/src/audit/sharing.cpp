@@ -13,7 +13,11 @@ const Cache& cache_of(const RegistrationData& data, const LayerRef& layer) {
 }
 
 bool placed_apart(const RegistrationData& data, const LayerRef& a, const LayerRef& b) {
-  return a.placement >= 0 && b.placement >= 0 && placed_at(data, a) != placed_at(data, b);
+  if (a.placement < 0 || b.placement < 0) return false;
+  const Placement& p = data.placements[static_cast<std::size_t>(a.placement)];
+  const Placement& q = data.placements[static_cast<std::size_t>(b.placement)];
+  return p.storage != q.storage || p.block_stride != q.block_stride ||
+         placed_at(data, a) != placed_at(data, b);
 }
 
 /// All bytes of a tensor in its storage; nothing when they are too scattered to compare.

@@ -66,6 +66,7 @@ struct RuleAsked {
 struct LayerClass {
   LayerFacts facts;
   std::int64_t placed_stride = -1;  // block stride of the placement, or -1
+  std::vector<std::int64_t> spans;  // of its tensors, from first byte to one behind the last
   std::vector<RuleAsked> tried;
   std::int32_t rule = -1;  // the one that claimed it
   Plan plan;

@@ -16,10 +16,13 @@ std::optional<Failure> positive(std::string_view field, std::int64_t value) {
   return bad(text(field, " is ", value, "; it must be positive"), {{std::string(field), value}});
 }
 
-std::optional<Failure> within_page(std::string_view field, std::int64_t value, std::int64_t page) {
-  if (value > 0 && value <= page) return std::nullopt;
+/// Content fits its page, and fills it unless padding is declared.
+std::optional<Failure> fits_page(std::string_view field, std::int64_t value, const Spec& spec) {
+  const std::int64_t page = spec.page_size_bytes;
+  if (value > 0 && (value == page || (value < page && spec.page_size_padded))) return std::nullopt;
   return bad(text("the spec contradicts itself: ", field, " is ", value,
                   " bytes in a page of page_size_bytes ", page,
+                  value < page ? " and no page_size_padded declares padding" : "",
                   "; the engine's spec and its page size do not belong together"),
              {{std::string(field), value}, {"page_size_bytes", page}});
 }
@@ -33,15 +36,14 @@ std::optional<Failure> sane_spec(const Spec& spec) {
                     " and page_size_bytes is ", page, "; both are the padded page"),
                {{"page_size_padded", *spec.page_size_padded}, {"page_size_bytes", page}});
   if (spec.unpadded_page_size_bytes)
-    if (auto failure =
-            within_page("unpadded_page_size_bytes", *spec.unpadded_page_size_bytes, page))
+    if (auto failure = fits_page("unpadded_page_size_bytes", *spec.unpadded_page_size_bytes, spec))
       return failure;
   if (spec.state_bytes) {
     if (*spec.state_bytes < 0)
       return bad(
           "the spec contradicts itself: shapes and dtypes do not give the states' bytes; "
           "each shape needs a dtype and positive dimensions");
-    return within_page("the states by shapes and dtypes", *spec.state_bytes, page);
+    return fits_page("the states by shapes and dtypes", *spec.state_bytes, spec);
   }
   return std::nullopt;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "prove/sane.hpp"
 
 namespace kvedit::prove {
 namespace {
@@ -40,7 +39,7 @@ class Settling {
   std::optional<Failure> tensors_inside() const {
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
       const Int128 begin = first_byte(tensors_[t]);
-      const Int128 end = begin + span_of(tensors_[t]);
+      const Int128 end = begin + of_.spans[t];
       if (end > storage(t).nbytes) return leaves(storage(t), begin, end, text("tensor ", t));
     }
     return std::nullopt;
@@ -132,10 +131,14 @@ std::optional<Failure> placed_at_all(const RegistrationData& data, const Registr
   return std::nullopt;
 }
 
+std::optional<Failure> leaves_storage(const RegistrationData& data, const RegistrationIndex& index,
+                                      const LayerRef& layer, const LayerClass& of) {
+  return Settling(data, index, layer, of).tensors_inside();
+}
+
 std::optional<Failure> settle(const RegistrationData& data, const RegistrationIndex& index,
                               const LayerRef& layer, const LayerClass& of) {
   const Settling settling(data, index, layer, of);
-  if (auto failure = settling.tensors_inside()) return failure;
   if (auto failure = settling.owned_inside()) return failure;
   if (layer.placement >= 0)
     if (auto failure = settling.where_placed()) return failure;

@@ -11,8 +11,12 @@ namespace kvedit::prove {
 std::optional<Failure> placed_at_all(const RegistrationData& data, const RegistrationIndex& index,
                                      std::int32_t cache);
 
-/// What its class cannot tell of a layer: that its tensors and the bytes it owns lie in their
-/// storages, aligned, and where the placement says.
+/// Whether the layer's tensors end within their storages.
+std::optional<Failure> leaves_storage(const RegistrationData& data, const RegistrationIndex& index,
+                                      const LayerRef& layer, const LayerClass& of);
+
+/// What its class cannot tell of a layer: that the bytes it owns lie in their storages, aligned, and
+/// where the placement says.
 std::optional<Failure> settle(const RegistrationData& data, const RegistrationIndex& index,
                               const LayerRef& layer, const LayerClass& of);
 
