@@ -1,8 +1,8 @@
 #include <mutex>
 
-#include <kvedit/host.hpp>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
+#include <kvedit/host.hpp>
 
 #include "open.hpp"
 #include "pipeline.hpp"

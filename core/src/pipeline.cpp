@@ -8,9 +8,9 @@
 #include "audit/sharing.hpp"
 #include "audit/views.hpp"
 #include "base/text.hpp"
+#include "census.hpp"
 #include "findings.hpp"
 #include "match/claim.hpp"
-#include "match/classes.hpp"
 #include "model/index.hpp"
 #include "present/present.hpp"
 #include "prove/prove.hpp"
@@ -23,54 +23,28 @@ namespace {
 
 constexpr std::int64_t audit_steps = std::int64_t{1} << 22;
 
-/// States of a page by the spec: `num_states`, else tokens over tokens per state. At least 1.
-std::int64_t slots_of(const Spec& spec) {
-  if (spec.recurrent()) return 1;
-  if (spec.num_states) return std::max<std::int64_t>(*spec.num_states, 1);
-  const Ratio ratio = spec.tokens_per_state.value_or(Ratio{});
-  if (ratio.numerator <= 0) return 1;
-  const Int128 slots = Int128{spec.block_size} * ratio.denominator / ratio.numerator;
-  return static_cast<std::int64_t>(std::clamp<Int128>(slots, 1, INT64_MAX));
-}
-
 class Pipeline {
  public:
   explicit Pipeline(Edit& edit)
       : edit_(edit), data_(edit.registration.data()), index_(edit.registration.index()) {}
 
   void run() {
-    lay_out();
-    name_repeated();
-    for (std::size_t g = 0; g < data_.groups.size(); ++g) exclude(g);
-    classify();
+    check_whole();
+    take_census(edit_, findings_);
+    refused_.assign(data_.groups.size(), false);
     for (std::size_t g = 0; g < data_.groups.size(); ++g) validate(g);
     for (LayerClass& of : edit_.classes) prove(of);
     for (std::size_t l = 0; l < index_.layers.size(); ++l) settle(l);
     std::int64_t steps = audit_steps;
-    for (const auto& layers : groups_) keep_apart(layers, steps);
+    for (std::size_t g = 0; g < data_.groups.size(); ++g) keep_apart(g, steps);
     for (const std::int32_t cache : index_.ungrouped) place_ungrouped(cache);
     finish();
   }
 
  private:
-  void lay_out() {
-    groups_.resize(data_.groups.size());
-    refused_.assign(data_.groups.size(), false);
-    edit_.layers.reserve(index_.layers.size() + index_.ungrouped.size());
-    for (const LayerRef& layer : index_.layers) {
-      groups_[static_cast<std::size_t>(layer.group)].push_back(edit_.layers.size());
-      LayerEntry& entry = edit_.layers.emplace_back();
-      entry.name = *layer.name;
-      entry.group = layer.group;
-      entry.cache = layer.cache;
-    }
-  }
-
-  void name_repeated() {
+  void check_whole() {
     for (const std::string* name : index_.repeated)
-      report(text("\"", *name,
-                  "\" is named twice; a "
-                  "layer, cache or storage has one name"));
+      report(text("\"", *name, "\" is named twice; a layer, cache or storage has one name"));
     if (data_.parallel.dcp <= 0)
       report(text("parallel.dcp is ", data_.parallel.dcp, "; it must be positive"));
   }
@@ -81,89 +55,14 @@ class Pipeline {
     problem.message = std::move(message);
   }
 
-  void exclude(std::size_t g) {
-    const auto twin = audit::twins(data_, index_, groups_[g]);
-    for (std::size_t i = 0; i < groups_[g].size(); ++i) {
-      const std::size_t l = groups_[g][i];
-      if (!data_.groups[g].enable_kv_transfer)
-        leave_out(l, "not-transferred");
-      else if (!index_.layers[l].spec->has_layer_views)
-        leave_out(l, "no-layer-view");
-      else if (twin[i] >= 0)
-        leave_out(l, text("shares ", edit_.layers[static_cast<std::size_t>(twin[i])].name));
-    }
-  }
-
-  void leave_out(std::size_t layer, std::string reason) {
-    edit_.layers[layer].outcome = Outcome::excluded;
-    edit_.layers[layer].reason = std::move(reason);
-  }
-
   bool excluded(std::size_t layer) const {
     return edit_.layers[layer].outcome == Outcome::excluded;
-  }
-
-  LayerFacts facts_of(const LayerRef& layer) const {
-    LayerFacts facts;
-    facts.spec = layer.spec;
-    const auto g = static_cast<std::size_t>(layer.group);
-    facts.group = &data_.groups[static_cast<std::size_t>(index_.alike_group[g])];
-    facts.layout = data_.layout;
-    facts.purpose = edit_.options.purpose;
-    facts.num_blocks = data_.groups[g].num_blocks.value_or(data_.num_blocks);
-    facts.slots = slots_of(*layer.spec);
-    if (layer.cache >= 0) {
-      const std::int32_t alike = index_.alike_cache[static_cast<std::size_t>(layer.cache)];
-      facts.tensors = data_.caches[static_cast<std::size_t>(alike)].tensors;
-    }
-    return facts;
-  }
-
-  void classify() {
-    match::Classes classes(edit_.classes);
-    for (std::size_t l = 0; l < index_.layers.size(); ++l) {
-      if (excluded(l)) continue;
-      const LayerRef& layer = index_.layers[l];
-      if (layer.cache < 0) {
-        findings_.add(edit_.layers[l], "",
-                      {Code::missing_cache,
-                       "no cache is registered for it; register it, or exclude its group "
-                       "(enable_kv_transfer false)",
-                       {}});
-        continue;
-      }
-      if (const auto failure = prove::placed_at_all(data_, index_, layer.cache)) {
-        findings_.add(edit_.layers[l], "", *failure);
-        continue;
-      }
-      const std::int64_t placed =
-          layer.placement < 0
-              ? -1
-              : std::max<std::int64_t>(
-                    data_.placements[static_cast<std::size_t>(layer.placement)].block_stride, 0);
-      const std::int32_t number = classes.classify(facts_of(layer), placed);
-      LayerClass& of = edit_.classes[static_cast<std::size_t>(number)];
-      if (of.spans.empty() && !of.failure) measure(of);
-      if (!of.failure)
-        if (const auto failure = prove::leaves_storage(data_, index_, layer, of)) {
-          findings_.add(edit_.layers[l], "", *failure);
-          continue;
-        }
-      ++of.layers;
-      edit_.layers[l].layer_class = number;
-    }
-  }
-
-  static void measure(LayerClass& of) {
-    of.failure = prove::sane(of.facts);
-    if (of.failure) return;
-    for (const Tensor& tensor : of.facts.tensors) of.spans.push_back(prove::span_of(tensor));
   }
 
   void validate(std::size_t g) {
     if (!data_.groups[g].enable_kv_transfer) return;
     const validate::GroupFacts group = group_facts(g);
-    if (group.layers.empty() && !groups_[g].empty()) return;
+    if (group.layers.empty() && !data_.groups[g].layers.empty()) return;
     for (Problem& problem : validate::validate(group, edit_.options.purpose, *edit_.book)) {
       refused_[g] = refused_[g] || problem.severity == Severity::error;
       edit_.problems.push_back(std::move(problem));
@@ -175,7 +74,8 @@ class Pipeline {
     group.index = static_cast<std::int32_t>(g);
     group.group = &data_.groups[g];
     std::vector<std::int32_t> seen;
-    for (const std::size_t l : groups_[g]) {
+    group.layers.reserve(data_.groups[g].layers.size());
+    for (std::size_t l = index_.group_begin[g]; l < index_.group_begin[g + 1]; ++l) {
       if (excluded(l)) continue;
       group.layers.push_back(edit_.layers[l].name);
       const std::int32_t of = edit_.layers[l].layer_class;
@@ -183,14 +83,14 @@ class Pipeline {
       seen.push_back(of);
       group.leaves.push_back(leaf_facts(index_.layers[l], of));
     }
-    if (groups_[g].empty())
-      group.leaves.push_back(facts_of({nullptr, &data_.groups[g].spec, group.index}));
+    if (data_.groups[g].layers.empty())
+      group.leaves.push_back(facts_of(edit_, {nullptr, &data_.groups[g].spec, group.index}));
     return group;
   }
 
   /// Tensors that mean nothing are shown to no rule.
   LayerFacts leaf_facts(const LayerRef& layer, std::int32_t of) const {
-    LayerFacts facts = facts_of(layer);
+    LayerFacts facts = facts_of(edit_, layer);
     if (of < 0 || edit_.classes[static_cast<std::size_t>(of)].failure) facts.tensors = {};
     return facts;
   }
@@ -229,10 +129,10 @@ class Pipeline {
     entry.outcome = scratch ? Outcome::scratch : of.rule >= 0 ? Outcome::edited : Outcome::passed;
   }
 
-  void keep_apart(const std::vector<std::size_t>& group, std::int64_t& steps) {
+  void keep_apart(std::size_t g, std::int64_t& steps) {
     std::vector<std::size_t> proved;
-    proved.reserve(group.size());
-    for (const std::size_t l : group)
+    proved.reserve(data_.groups[g].layers.size());
+    for (std::size_t l = index_.group_begin[g]; l < index_.group_begin[g + 1]; ++l)
       if (edit_.layers[l].outcome != Outcome::failed && !excluded(l)) proved.push_back(l);
     const auto found = audit::shared(edit_, proved, steps);
     if (!found) return;
@@ -296,8 +196,7 @@ class Pipeline {
   Edit& edit_;
   const RegistrationData& data_;
   const RegistrationIndex& index_;
-  std::vector<std::vector<std::size_t>> groups_;  // layers of each
-  std::vector<bool> refused_;                     // groups
+  std::vector<bool> refused_;  // groups
   Findings findings_;
 };
 

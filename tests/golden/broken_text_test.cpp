@@ -40,7 +40,9 @@ TEST_CASE("the small registration these tests break is right") {
 }
 
 TEST_CASE("text that is no registration is an error with a pointer") {
-  const auto broken = [](const char* what, const char* other) { return with(small(), what, other); };
+  const auto broken = [](const char* what, const char* other) {
+    return with(small(), what, other);
+  };
   check_unreadable("", "");
   check_unreadable("[]", "");
   check_unreadable("{}", "/schema");
@@ -83,9 +85,9 @@ TEST_CASE("depth and size are limited") {
   const std::string nested = std::string(65, '[') + std::string(65, ']');
   check_unreadable(with(small(), "\"block_size\":2", "\"x\":" + nested + ",\"block_size\":2"), "");
   const std::string allowed = std::string(16, '[') + std::string(16, ']');
-  CHECK(read_registration(with(small(), "\"block_size\":2", "\"x\":" + allowed +
-                                                                ",\"block_size\":2"))
-            .has_value());
+  CHECK(
+      read_registration(with(small(), "\"block_size\":2", "\"x\":" + allowed + ",\"block_size\":2"))
+          .has_value());
   ReadLimits limits;
   limits.bytes = 100;
   CHECK_FALSE(read_registration(small(), limits).has_value());

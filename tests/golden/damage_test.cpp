@@ -40,8 +40,8 @@ bool is_served(const RegistrationData& data, const Target& target) {
          reference::leaf_of(data, target).has_layer_views;
 }
 
-/// A damaged registration may be served when the damage did no harm: every layer still moves exactly
-/// the bytes that are right, and owns no byte it did not own before.
+/// A damaged registration may be served when the damage did no harm: every layer still moves
+/// exactly the bytes that are right, and owns no byte it did not own before.
 std::vector<std::string> harm_done(const Result& result, const ExpectedReport& expected) {
   std::vector<std::string> harm;
   const RegistrationData& data = result.registration().data();

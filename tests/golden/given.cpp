@@ -35,8 +35,8 @@ Spans expected_owned(const ExpectedLayer& layer, std::int64_t block, const Regis
   const Spans first = united(std::move(runs));
   const Spans payload = spans_of(layer.parts, 0, data);
   if (first == payload) return spans_of(layer.parts, block, data);
-  return moved(first, spans_of(layer.parts, block, data).runs.front().begin -
-                          payload.runs.front().begin);
+  return moved(first,
+               spans_of(layer.parts, block, data).runs.front().begin - payload.runs.front().begin);
 }
 
 std::set<std::string> error_codes(const Result& result) {

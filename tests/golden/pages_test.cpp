@@ -45,8 +45,9 @@ void check_layers(const Result& result, const ExpectedReport& expected) {
       continue;
     }
     ++known;
-    const Kind kind = layer.group() < 0 ? Kind::unknown
-                                        : data.groups[static_cast<std::size_t>(layer.group())].spec.kind;
+    const Kind kind = layer.group() < 0
+                          ? Kind::unknown
+                          : data.groups[static_cast<std::size_t>(layer.group())].spec.kind;
     CHECK(layer.outcome() == expected_outcome(found->second, kind));
     if (layer.outcome() == Outcome::excluded)
       CHECK_FALSE(layer.reason().empty());

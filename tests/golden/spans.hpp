@@ -37,7 +37,8 @@ Spans spans_of(const std::vector<Part>& parts, std::int64_t block);
 Spans spans_of(const std::vector<ExpectedPart>& parts, std::int64_t block,
                const RegistrationData& data);
 
-/// Bytes of index `block` of the block axis: every run of the innermost axes that lie without a gap.
+/// Bytes of index `block` of the block axis: every run of the innermost axes that lie without a
+/// gap.
 Spans spans_of(const View& view, std::int64_t block);
 
 std::int32_t storage_index(const RegistrationData& data, const std::string& name);

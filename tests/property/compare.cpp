@@ -155,8 +155,7 @@ Faults compare_served(const Truth& truth, const Result& result, Tally& tally) {
   Faults faults;
   if (truth.any(Fate::refused)) {
     for (const LayerTruth& layer : truth.layers)
-      if (layer.fate == Fate::refused)
-        faults.push_back(layer.name + ": served, but " + layer.why);
+      if (layer.fate == Fate::refused) faults.push_back(layer.name + ": served, but " + layer.why);
     return faults;
   }
   if (result.layer_count() != truth.layers.size()) return {"other number of layers"};
@@ -236,8 +235,8 @@ std::vector<std::string> differences(const Truth& truth, const Result& result, E
     ++tally.refused;
     const std::set<Code> expected = truth.codes();
     const std::set<Code> codes = error_codes(result);
-    const bool known = std::any_of(codes.begin(), codes.end(),
-                                   [&](Code code) { return expected.contains(code); });
+    const bool known =
+        std::any_of(codes.begin(), codes.end(), [&](Code code) { return expected.contains(code); });
     if (!known) ++tally.other_codes;
   } else if (truth.any(Fate::undetermined))
     ++tally.undetermined;

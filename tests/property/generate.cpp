@@ -102,7 +102,10 @@ class Builder {
     if (arena == Arena::own_storages) {
       for (std::size_t i = 0; i < layers.size(); ++i)
         case_.data.placements.push_back({"own" + std::to_string(group) + std::to_string(i),
-                                         {layers[i]}, 0, 0, layout.block_step});
+                                         {layers[i]},
+                                         0,
+                                         0,
+                                         layout.block_step});
       return;
     }
     case_.data.placements.push_back({"s0", layers, 0, step_of(arena, layout), layout.block_step});
@@ -146,8 +149,7 @@ std::optional<Target> some_target(Dice& dice, RegistrationData& data) {
   Target target;
   target.group = dice.index(data.groups.size());
   target.layer = dice.index(data.groups[target.group].layers.size());
-  const Cache* cache =
-      reference::cache_of(data, data.groups[target.group].layers[target.layer]);
+  const Cache* cache = reference::cache_of(data, data.groups[target.group].layers[target.layer]);
   if (cache == nullptr || cache->tensors.empty()) return std::nullopt;
   target.tensor = dice.index(cache->tensors.size());
   if (cache->tensors[target.tensor].shape.empty()) return std::nullopt;
@@ -158,12 +160,18 @@ std::optional<Target> some_target(Dice& dice, RegistrationData& data) {
 /// A number near the one that is there.
 std::int64_t nudge(Dice& dice, std::int64_t value) {
   switch (dice.between(0, 5)) {
-    case 0: return value + 1;
-    case 1: return value - 1;
-    case 2: return value * 2;
-    case 3: return value / 2;
-    case 4: return value * 3;
-    default: return dice.between(1, 40);
+    case 0:
+      return value + 1;
+    case 1:
+      return value - 1;
+    case 2:
+      return value * 2;
+    case 3:
+      return value / 2;
+    case 4:
+      return value * 3;
+    default:
+      return dice.between(1, 40);
   }
 }
 
@@ -195,16 +203,36 @@ void nudge_something(Dice& dice, Case& made) {
   made.story += "nudge " + std::to_string(what) + "; ";
   if (tensor.shape.size() != tensor.stride.size() || tensor.shape.empty()) return;
   switch (what) {
-    case 0: tensor.shape[target->axis] = nudge(dice, tensor.shape[target->axis]); break;
-    case 1: tensor.stride[target->axis] = nudge(dice, tensor.stride[target->axis]); break;
-    case 2: tensor.storage_offset = nudge(dice, tensor.storage_offset); break;
-    case 3: nudge_spec(dice, data, *target); break;
-    case 4: nudge_placement(dice, data); break;
-    case 5: data.num_blocks = nudge(dice, data.num_blocks); break;
-    case 6: data.layout = dice.pick(layouts); break;
-    case 7: std::swap(tensor.stride[target->axis], tensor.stride[0]); break;
-    case 8: std::swap(tensor.shape[target->axis], tensor.shape[0]); break;
-    default: data.storages[dice.index(data.storages.size())].nbytes -= 1; break;
+    case 0:
+      tensor.shape[target->axis] = nudge(dice, tensor.shape[target->axis]);
+      break;
+    case 1:
+      tensor.stride[target->axis] = nudge(dice, tensor.stride[target->axis]);
+      break;
+    case 2:
+      tensor.storage_offset = nudge(dice, tensor.storage_offset);
+      break;
+    case 3:
+      nudge_spec(dice, data, *target);
+      break;
+    case 4:
+      nudge_placement(dice, data);
+      break;
+    case 5:
+      data.num_blocks = nudge(dice, data.num_blocks);
+      break;
+    case 6:
+      data.layout = dice.pick(layouts);
+      break;
+    case 7:
+      std::swap(tensor.stride[target->axis], tensor.stride[0]);
+      break;
+    case 8:
+      std::swap(tensor.shape[target->axis], tensor.shape[0]);
+      break;
+    default:
+      data.storages[dice.index(data.storages.size())].nbytes -= 1;
+      break;
   }
 }
 

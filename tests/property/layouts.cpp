@@ -35,8 +35,8 @@ Tensor lay_out(const DType& dtype, const std::vector<NamedAxis>& axes, const std
 }
 
 DType some_dtype(Dice& dice) {
-  const std::vector<const char*> names{"int8", "uint8", "float8_e4m3fn", "bfloat16", "float16",
-                                       "float32"};
+  const std::vector<const char*> names{"int8",     "uint8",   "float8_e4m3fn",
+                                       "bfloat16", "float16", "float32"};
   return *find_dtype(dice.pick(names));
 }
 
@@ -47,8 +47,8 @@ struct Shape {
   const char* memory;
 };
 
-// b: entries of the block axis, k: kernel pages on an axis of their own, h heads, n tokens, c content,
-// 2: K and V.
+// b: entries of the block axis, k: kernel pages on an axis of their own, h heads, n tokens, c
+// content, 2: K and V.
 const std::vector<Shape>& shapes() {
   static const std::vector<Shape> all{
       {"packed heads first", "LBHNC", "bhnc", "bhnc"},
@@ -109,8 +109,7 @@ void say_states(Dice& dice, LayerLayout& layer, const Sizes& sizes) {
   if (dice.percent(15)) {
     block_size *= 4;
     layer.spec.push_back({"tokens_per_state", Value::of(std::int64_t{4})});
-    if (dice.percent(50))
-      layer.spec.push_back({"num_states", Value::of(sizes.k * sizes.tokens)});
+    if (dice.percent(50)) layer.spec.push_back({"num_states", Value::of(sizes.k * sizes.tokens)});
   } else if (dice.percent(50)) {
     layer.spec.push_back({"tokens_per_state", Value::of(std::int64_t{1})});
     layer.spec.push_back({"num_states", Value::of(block_size)});
@@ -128,8 +127,7 @@ bool says(const LayerLayout& layer, const char* field) {
 std::int64_t pad_page(Dice& dice, LayerLayout& layer, std::int64_t content, std::int64_t item) {
   layer.page = content;
   if (!dice.percent(35)) {
-    if (dice.percent(50))
-      layer.spec.push_back({"unpadded_page_size_bytes", Value::of(content)});
+    if (dice.percent(50)) layer.spec.push_back({"unpadded_page_size_bytes", Value::of(content)});
     return 0;
   }
   layer.page = (content / item + dice.between(1, 8)) * item;
@@ -209,8 +207,12 @@ LayerLayout attention_layout(Dice& dice, const Frame& frame) {
   const bool counted = layer.page != content && !says(layer, "unpadded_page_size_bytes");
   const std::int64_t tail =
       entries > 1 && !counted && dice.percent(15) ? dice.between(1, entries - 1) : 0;
-  const std::vector<NamedAxis> axes{{'b', frame.blocks * entries + tail}, {'k', sizes.k},
-                                    {'2', 2}, {'1', 1}, {'h', sizes.heads}, {'n', sizes.tokens},
+  const std::vector<NamedAxis> axes{{'b', frame.blocks * entries + tail},
+                                    {'k', sizes.k},
+                                    {'2', 2},
+                                    {'1', 1},
+                                    {'h', sizes.heads},
+                                    {'n', sizes.tokens},
                                     {'c', sizes.content}};
   layer.tensors = {lay_out(dtype, axes, shape.logical, memory, block_outermost ? step / item : 0)};
   const std::size_t at = std::string(shape.logical).find('b');

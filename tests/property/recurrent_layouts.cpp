@@ -44,15 +44,14 @@ void say_states(LayerLayout& layer, const std::vector<State>& states) {
 Tensor state_tensor(const State& state, std::int64_t blocks, std::int64_t step) {
   Tensor tensor;
   tensor.dtype = state.dtype;
-  tensor.shape = state.shape;
-  tensor.stride.resize(state.shape.size());
-  std::int64_t stride = 1;
-  for (std::size_t i = state.shape.size(); i-- > 0;) {
-    tensor.stride[i] = stride;
-    stride *= state.shape[i];
+  tensor.shape.push_back(blocks);
+  tensor.stride.push_back(step);
+  std::int64_t stride = state.bytes / state.dtype.itemsize;
+  for (const std::int64_t extent : state.shape) {
+    stride /= extent;
+    tensor.shape.push_back(extent);
+    tensor.stride.push_back(stride);
   }
-  tensor.shape.insert(tensor.shape.begin(), blocks);
-  tensor.stride.insert(tensor.stride.begin(), step);
   return tensor;
 }
 

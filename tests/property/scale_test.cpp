@@ -46,10 +46,10 @@ Tensor tensor(std::vector<std::int64_t> shape, std::vector<std::int64_t> stride,
 RegistrationData kernel_paged() {
   RegistrationData data = frame("LBHNC");
   for (std::int64_t layer = 0; layer < layer_count; ++layer)
-    data.caches.push_back({name_of(layer),
-                           {tensor({blocks * 4, 8, 4, 256}, {8192, 1024, 256, 1},
-                                   layer * blocks * page)},
-                           false});
+    data.caches.push_back(
+        {name_of(layer),
+         {tensor({blocks * 4, 8, 4, 256}, {8192, 1024, 256, 1}, layer * blocks * page)},
+         false});
   return data;
 }
 
@@ -57,10 +57,10 @@ RegistrationData kernel_paged() {
 RegistrationData layers_inside() {
   RegistrationData data = frame("BLNHC");
   for (std::int64_t layer = 0; layer < layer_count; ++layer)
-    data.caches.push_back({name_of(layer),
-                           {tensor({blocks, 8, 16, 256},
-                                   {layer_count * page / 2, 256, 2048, 1}, layer * page)},
-                           false});
+    data.caches.push_back(
+        {name_of(layer),
+         {tensor({blocks, 8, 16, 256}, {layer_count * page / 2, 256, 2048, 1}, layer * page)},
+         false});
   data.placements = {{"s0", data.groups[0].layers, 0, page, layer_count * page}};
   return data;
 }
@@ -69,10 +69,10 @@ RegistrationData layers_inside() {
 RegistrationData heads_outside() {
   RegistrationData data = frame("LHBNC");
   for (std::int64_t layer = 0; layer < layer_count; ++layer)
-    data.caches.push_back({name_of(layer),
-                           {tensor({blocks, 8, 16, 256}, {4096, blocks * 4096, 256, 1},
-                                   layer * blocks * page)},
-                           false});
+    data.caches.push_back(
+        {name_of(layer),
+         {tensor({blocks, 8, 16, 256}, {4096, blocks * 4096, 256, 1}, layer * blocks * page)},
+         false});
   return data;
 }
 
@@ -135,8 +135,7 @@ TEST_CASE("offsets beyond four gigabytes are right") {
   const auto extents = map->extents(last);
   REQUIRE(extents.has_value());
   REQUIRE(extents->size() == 8);
-  CHECK(extents->back().address ==
-        static_cast<std::uint64_t>(layer_count * blocks * page - 8192));
+  CHECK(extents->back().address == static_cast<std::uint64_t>(layer_count * blocks * page - 8192));
   CHECK(extents->back().length == 8192);
 }
 

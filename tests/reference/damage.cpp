@@ -29,7 +29,8 @@ Storage* storage_of(RegistrationData& data, const Target& target) {
   return index < 0 ? nullptr : &data.storages[static_cast<std::size_t>(index)];
 }
 
-bool with_tensor(RegistrationData& data, const Target& target, void (*change)(Tensor&, std::size_t)) {
+bool with_tensor(RegistrationData& data, const Target& target,
+                 void (*change)(Tensor&, std::size_t)) {
   Tensor* tensor = tensor_of(data, target);
   if (tensor == nullptr || target.axis >= tensor->shape.size()) return false;
   change(*tensor, target.axis);
@@ -127,14 +128,15 @@ using T = Target;
 using Axis = std::size_t;
 
 std::vector<Damage> spec_damages() {
-  const std::set<Code> page{Code::bad_geometry, Code::not_tiled,       Code::block_count,
-                            Code::overlap,      Code::outside_page,    Code::placement_mismatch,
+  const std::set<Code> page{Code::bad_geometry, Code::not_tiled,           Code::block_count,
+                            Code::overlap,      Code::outside_page,        Code::placement_mismatch,
                             Code::incomplete,   Code::granularity_mismatch};
   const std::set<Code> blocks{Code::block_count, Code::not_tiled, Code::granularity_mismatch,
                               Code::placement_mismatch, Code::bad_geometry};
   const std::set<Code> sane{Code::bad_geometry};
   return {
-      {"page doubled", Scope::group, page, [](D& d, const T& t) { return change_page(d, t, 2, 1); }},
+      {"page doubled", Scope::group, page,
+       [](D& d, const T& t) { return change_page(d, t, 2, 1); }},
       {"page halved", Scope::group, page, [](D& d, const T& t) { return change_page(d, t, 1, 2); }},
       {"page zero", Scope::group, sane, [](D& d, const T& t) { return change_page(d, t, 0, 1); }},
       {"page negative", Scope::group, sane,
@@ -151,7 +153,9 @@ std::vector<Damage> spec_damages() {
        }},
       {"a block more than there is", Scope::group, blocks,
        [](D& d, const T& t) { return change_blocks(d, t, 1); }},
-      {"no block", Scope::registration, {Code::block_count, Code::bad_geometry},
+      {"no block",
+       Scope::registration,
+       {Code::block_count, Code::bad_geometry},
        [](D& d, const T&) {
          d.num_blocks = 0;
          for (Group& group : d.groups) group.num_blocks.reset();
@@ -173,7 +177,9 @@ std::vector<Damage> place_damages() {
   return {
       {"storage too short", Scope::tensor, bad, shorten_storage},
       {"unknown storage", Scope::tensor, bad,
-       [](D& d, const T& t) { return with_tensor(d, t, [](Tensor& x, Axis) { x.storage = "?"; }); }},
+       [](D& d, const T& t) {
+         return with_tensor(d, t, [](Tensor& x, Axis) { x.storage.push_back('?'); });
+       }},
       {"offset beyond", Scope::tensor, bad,
        [](D& d, const T& t) {
          const Storage* storage = storage_of(d, t);
@@ -189,7 +195,8 @@ std::vector<Damage> place_damages() {
        [](D& d, const T& t) {
          return with_tensor(d, t, [](Tensor& x, Axis) { x.storage_offset = -1; });
        }},
-      {"wider dtype", Scope::tensor,
+      {"wider dtype",
+       Scope::tensor,
        {Code::bad_geometry, Code::not_tiled, Code::block_count, Code::overlap,
         Code::placement_mismatch, Code::granularity_mismatch, Code::outside_page},
        widen_dtype},
@@ -201,7 +208,8 @@ std::vector<Damage> place_damages() {
        [](D& d, const T& t) { return shift_placement(d, t, leaf_of(d, t).page_size_bytes); }},
       {"placement before the storage", Scope::group, placed,
        [](D& d, const T& t) { return shift_placement(d, t, -huge); }},
-      {"placement block stride zero", Scope::group,
+      {"placement block stride zero",
+       Scope::group,
        {Code::placement_mismatch, Code::bad_geometry, Code::not_tiled, Code::block_count},
        [](D& d, const T& t) {
          Placement* placement = placement_of(d, t);
@@ -233,23 +241,34 @@ std::vector<Damage> shape_damages() {
          return with_tensor(d, t, [](Tensor& x, Axis a) { x.stride[a] = -x.stride[a]; });
        }},
       {"zero stride", Scope::axis, bad,
-       [](D& d, const T& t) { return with_tensor(d, t, [](Tensor& x, Axis a) { x.stride[a] = 0; }); }},
-      {"overlapping stride", Scope::tensor,
+       [](D& d, const T& t) {
+         return with_tensor(d, t, [](Tensor& x, Axis a) { x.stride[a] = 0; });
+       }},
+      {"overlapping stride",
+       Scope::tensor,
        {Code::overlap, Code::bad_geometry, Code::not_tiled, Code::placement_mismatch,
         Code::block_count, Code::granularity_mismatch},
        overlap_stride},
       {"shape overflow", Scope::axis, bad,
-       [](D& d, const T& t) { return with_tensor(d, t, [](Tensor& x, Axis a) { x.shape[a] = huge; }); }},
+       [](D& d, const T& t) {
+         return with_tensor(d, t, [](Tensor& x, Axis a) { x.shape[a] = huge; });
+       }},
       {"empty axis", Scope::axis, bad,
-       [](D& d, const T& t) { return with_tensor(d, t, [](Tensor& x, Axis a) { x.shape[a] = 0; }); }},
+       [](D& d, const T& t) {
+         return with_tensor(d, t, [](Tensor& x, Axis a) { x.shape[a] = 0; });
+       }},
       {"negative axis", Scope::axis, bad,
-       [](D& d, const T& t) { return with_tensor(d, t, [](Tensor& x, Axis a) { x.shape[a] = -1; }); }},
+       [](D& d, const T& t) {
+         return with_tensor(d, t, [](Tensor& x, Axis a) { x.shape[a] = -1; });
+       }},
       {"more strides than axes", Scope::tensor, bad,
        [](D& d, const T& t) {
          return with_tensor(d, t, [](Tensor& x, Axis) { x.stride.push_back(1); });
        }},
       {"fewer strides than axes", Scope::tensor, bad,
-       [](D& d, const T& t) { return with_tensor(d, t, [](Tensor& x, Axis) { x.stride.pop_back(); }); }},
+       [](D& d, const T& t) {
+         return with_tensor(d, t, [](Tensor& x, Axis) { x.stride.pop_back(); });
+       }},
       {"no axes", Scope::tensor, bad,
        [](D& d, const T& t) {
          return with_tensor(d, t, [](Tensor& x, Axis) {

@@ -120,12 +120,12 @@ bool refuse_by_tensors(LayerTruth& layer, const RegistrationData& data, const Ca
 }
 
 bool addresses_twice(const Cache& cache) {
-  Bytes all;
-  for (const Tensor& tensor : cache.tensors)
-    for (const Bytes& entry : bytes_by_index(tensor, 0, 0)) {
+  return std::any_of(cache.tensors.begin(), cache.tensors.end(), [](const Tensor& tensor) {
+    Bytes all;
+    for (const Bytes& entry : bytes_by_index(tensor, 0, 0))
       all.insert(all.end(), entry.begin(), entry.end());
-    }
-  return cache.tensors.size() == 1 && sort_and_unite(all);
+    return sort_and_unite(all);
+  });
 }
 
 /// Windows too wide to enumerate.
@@ -141,13 +141,12 @@ bool refuse_wide_window(LayerTruth& layer, const Subject& subject, const Reading
   return true;
 }
 
-/// A page above what it holds, without declared padding: nothing in the definition forbids it, but a
-/// host may take it for a spec that contradicts itself.
+/// A page above what it holds, without declared padding: nothing in the definition forbids it, but
+/// a host may take it for a spec that contradicts itself.
 bool pads_silently(const Spec& spec) {
   const std::int64_t page = spec.page_size_bytes;
-  const std::optional<std::int64_t> holds =
-      spec.recurrent() ? state_bytes_of(spec) : spec.unpadded_page_size_bytes;
-  return !spec.page_size_padded && holds.value_or(page) != page;
+  return !spec.page_size_padded && (spec.unpadded_page_size_bytes.value_or(page) != page ||
+                                    state_bytes_of(spec).value_or(page) != page);
 }
 
 void own(LayerTruth& layer, const Subject& subject, const Reading& reading) {
@@ -178,6 +177,10 @@ void serve(LayerTruth& layer, const Subject& subject, const Cache& cache) {
   if (pads_silently(*subject.spec)) {
     layer.may_refuse = true;
     layer.codes.insert(Code::bad_geometry);
+  }
+  if (addresses_twice(cache)) {  // perhaps only in a tail
+    layer.may_refuse = true;
+    layer.codes.insert(Code::overlap);
   }
   own(layer, subject, *found.reading);
   if (found.any_k) {

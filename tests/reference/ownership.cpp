@@ -70,7 +70,8 @@ std::vector<Bytes> payload_bytes(const Subject& subject, const Reading& reading)
 bool starts_as_placed(const Subject& subject, const Reading& reading) {
   if (!subject.place) return true;
   for (std::size_t block = 0; block < reading.raw.size(); ++block) {
-    const Wide start = subject.place->start + subject.place->block_stride * static_cast<Wide>(block);
+    const Wide start =
+        subject.place->start + subject.place->block_stride * static_cast<Wide>(block);
     if (!in_one_storage(reading.raw[block])) return false;
     if (reading.raw[block].front().storage != subject.place->storage) return false;
     if (reading.raw[block].front().offset != start) return false;

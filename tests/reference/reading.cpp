@@ -49,14 +49,16 @@ bool makes_up_page(const Spec& spec, std::int64_t bytes) {
 
 /// The bytes of every block when `axes` carry them, `k` entries each.
 Reading enumerate(const Subject& s, std::vector<std::size_t> axes, std::int64_t k) {
-  Reading reading{std::move(axes), k, std::vector<Bytes>(static_cast<std::size_t>(s.blocks)), false};
+  Reading reading{std::move(axes), k, std::vector<Bytes>(static_cast<std::size_t>(s.blocks)),
+                  false};
   for (std::size_t t = 0; t < s.tensors->size(); ++t) {
     const Tensor& tensor = (*s.tensors)[t];
     const auto entries =
         bytes_by_index(tensor, find_storage(*s.data, tensor.storage), reading.axes[t]);
     for (std::size_t block = 0; block < reading.raw.size(); ++block)
       for (std::int64_t i = 0; i < k; ++i) {
-        const Bytes& entry = entries[block * static_cast<std::size_t>(k) + static_cast<std::size_t>(i)];
+        const Bytes& entry =
+            entries[block * static_cast<std::size_t>(k) + static_cast<std::size_t>(i)];
         reading.raw[block].insert(reading.raw[block].end(), entry.begin(), entry.end());
       }
   }
@@ -168,8 +170,8 @@ ReadingTruth find_in_one_tensor(const Subject& s) {
   return refused(no_reading_codes(s), "no axis makes up one page");
 }
 
-/// Several tensors: the reading whose axes are outermost in every tensor; when two readings are each
-/// further out in another tensor, the text does not decide.
+/// Several tensors: the reading whose axes are outermost in every tensor; when two readings are
+/// each further out in another tensor, the text does not decide.
 ReadingTruth find_in_several(const Subject& s) {
   std::vector<std::vector<std::size_t>> axes;
   for (const Tensor& tensor : *s.tensors) axes.push_back(axes_in_memory(tensor));

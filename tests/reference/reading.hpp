@@ -16,7 +16,7 @@ namespace kvedit::reference {
 /// Where a placement puts one layer.
 struct Place {
   std::int32_t storage = -1;
-  Wide start = 0;         ///< of block 0
+  Wide start = 0;  ///< of block 0
   Wide block_stride = 0;
 };
 

@@ -28,7 +28,7 @@ struct LayerTruth {
   std::int32_t group = -1;
   Fate fate = Fate::refused;
   std::string why;
-  std::set<Code> codes;  ///< of a refused layer: any of these names the fault rightly
+  std::set<Code> codes;     ///< of a refused layer: any of these names the fault rightly
   bool may_refuse = false;  ///< served, but a refusal with one of `codes` is right as well
   bool recurrent = false;
   bool scratch = false;

@@ -21,8 +21,8 @@ std::int64_t list_slots(const Subject& s) {
   return s.spec->page_size_bytes % cut == 0 ? s.spec->block_size : 1;
 }
 
-/// A row is cut into `block` states of `w` bytes: the row's share of a token, rounded up to 16, 8, 4
-/// or 2 bytes where that divides the block step and stays in the page.
+/// A row is cut into `block` states of `w` bytes: the row's share of a token, rounded up to 16, 8,
+/// 4 or 2 bytes where that divides the block step and stays in the page.
 std::optional<std::int64_t> row_slots(const Subject& s, const Reading& reading) {
   const Bytes& row = reading.raw.front();
   const auto length = static_cast<std::int64_t>(row.size());

@@ -55,7 +55,13 @@ inline Spec spec(const char* type, std::int64_t block_size, std::int64_t page,
   return *made;
 }
 
-/// A recurrent spec of one float32 vector for each number of elements.
+/// An attention spec whose page is padded behind so many bytes.
+inline Spec padded_attention(std::int64_t page, std::int64_t unpadded) {
+  return spec("FullAttentionSpec", 16, page,
+              {field("page_size_padded", page), field("unpadded_page_size_bytes", unpadded)});
+}
+
+/// A recurrent spec, padding declared, of one float32 vector for each number of elements.
 inline Spec states(std::int64_t block_size, std::int64_t page, const Numbers& elements,
                    std::vector<Attribute> more = {}) {
   std::vector<Value> shapes, dtypes;
@@ -66,6 +72,7 @@ inline Spec states(std::int64_t block_size, std::int64_t page, const Numbers& el
   more.push_back({"shapes", Value::of(std::move(shapes))});
   more.push_back({"dtypes", Value::of(std::move(dtypes))});
   more.push_back(field("mamba_cache_mode", "align"));
+  more.push_back(field("page_size_padded", page));
   return spec("MambaSpec", block_size, page, std::move(more));
 }
 

@@ -1,70 +1,105 @@
 #include "audit/apart.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/field.hpp"
+#include "model/index.hpp"
 
 namespace kvedit::audit {
 namespace {
 
-struct Owner {
+/// From where to where a layer owns bytes of a storage.
+struct Span {
   std::int32_t storage;
+  std::int64_t begin;
+  std::int64_t end;
   std::size_t layer;
+};
+
+const ProvedPage& page_of(const Edit& edit, std::size_t layer) {
+  return *edit.classes[static_cast<std::size_t>(edit.layers[layer].layer_class)].page;
+}
+
+void add_spans(const Edit& edit, std::size_t layer, std::vector<Span>& spans) {
+  const auto cache = static_cast<std::size_t>(edit.layers[layer].cache);
+  const std::vector<Tensor>& tensors = edit.registration.data().caches[cache].tensors;
+  const std::vector<std::int32_t>& storages = edit.registration.index().storage_of[cache];
+  for (const Reach& reach : page_of(edit, layer).reaches) {
+    const Tensor& tensor = tensors[reach.tensor];
+    const std::int64_t first = tensor.storage_offset * tensor.dtype.itemsize;
+    spans.push_back({storages[reach.tensor], first + reach.begin, first + reach.end, layer});
+  }
+}
+
+std::vector<Span> spans_of(const Edit& edit, std::span<const std::size_t> layers) {
+  std::vector<Span> spans;
+  spans.reserve(layers.size());
+  for (const std::size_t layer : layers) add_spans(edit, layer, spans);
+  const auto before = [](const Span& a, const Span& b) {
+    if (a.storage != b.storage) return a.storage < b.storage;
+    return a.begin != b.begin ? a.begin < b.begin : a.layer < b.layer;
+  };
+  // Engines lay layers out in order, mostly.
+  if (!std::is_sorted(spans.begin(), spans.end(), before))
+    std::sort(spans.begin(), spans.end(), before);
+  return spans;
+}
+
+struct Owner {
+  std::size_t layer;
+  std::int32_t storage;
   Field field;
 };
 
-std::vector<Owner> owners_of(const Edit& edit, const std::vector<std::size_t>& layers) {
+/// What the layers of overlapping spans own in the storage of these.
+std::vector<Owner> owners_of(const Edit& edit, std::span<const Span> spans) {
   std::vector<Owner> owners;
-  owners.reserve(layers.size());
-  for (const std::size_t layer : layers) {
-    const LayerEntry& entry = edit.layers[layer];
-    const ProvedPage& page = *edit.classes[static_cast<std::size_t>(entry.layer_class)].page;
+  std::vector<std::size_t> seen;
+  for (const Span& span : spans) {
+    if (std::find(seen.begin(), seen.end(), span.layer) != seen.end()) continue;
+    seen.push_back(span.layer);
+    const ProvedPage& page = page_of(edit, span.layer);
     for (const PartShape& shape : page.owned) {
-      const Part part = place(edit, entry, shape);
-      owners.push_back(
-          {part.storage, layer, {part.base, part.block_stride, page.blocks, part.ranges}});
+      const Part part = place(edit, edit.layers[span.layer], shape);
+      if (part.storage == span.storage)
+        owners.push_back(
+            {span.layer, part.storage, {part.base, part.block_stride, page.blocks, part.ranges}});
     }
   }
-  const auto before = [](const Owner& a, const Owner& b) {
-    if (a.storage != b.storage) return a.storage < b.storage;
-    if (a.field.begin() != b.field.begin()) return a.field.begin() < b.field.begin();
-    return a.layer < b.layer;
-  };
-  // Engines lay layers out in order, mostly.
-  if (!std::is_sorted(owners.begin(), owners.end(), before))
-    std::sort(owners.begin(), owners.end(), before);
   return owners;
 }
 
-std::optional<Shared> shared_in(std::span<const Owner> cluster, std::int64_t& steps) {
+std::optional<Shared> shared_in(const std::vector<Owner>& owners, std::int64_t& steps) {
   std::vector<Field> fields;
-  for (const Owner& owner : cluster) fields.push_back(owner.field);
+  for (const Owner& owner : owners) fields.push_back(owner.field);
   if (apart_within_stride(fields)) return std::nullopt;
-  for (std::size_t i = 0; i < cluster.size(); ++i)
-    for (std::size_t j = i + 1; j < cluster.size(); ++j) {
-      if (cluster[i].layer == cluster[j].layer) continue;  // the proof of its class
-      const Meeting meeting = meet(cluster[i].field, cluster[j].field, steps);
+  for (std::size_t i = 0; i < owners.size(); ++i)
+    for (std::size_t j = i + 1; j < owners.size(); ++j) {
+      if (owners[i].layer == owners[j].layer) continue;  // the proof of its class
+      const Meeting meeting = meet(owners[i].field, owners[j].field, steps);
       if (meeting != Meeting::apart)
-        return Shared{std::max(cluster[i].layer, cluster[j].layer),
-                      std::min(cluster[i].layer, cluster[j].layer), meeting == Meeting::share};
+        return Shared{std::max(owners[i].layer, owners[j].layer),
+                      std::min(owners[i].layer, owners[j].layer), meeting == Meeting::share};
     }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<Shared> shared(const Edit& edit, const std::vector<std::size_t>& layers,
+std::optional<Shared> shared(const Edit& edit, std::span<const std::size_t> layers,
                              std::int64_t& steps) {
-  const std::vector<Owner> owners = owners_of(edit, layers);
-  for (std::size_t first = 0; first < owners.size();) {
-    // A cluster: owners whose spans overlap, each with one before it.
+  const std::vector<Span> spans = spans_of(edit, layers);
+  for (std::size_t first = 0; first < spans.size();) {
+    // A cluster: spans that overlap, each with one before it.
     std::size_t last = first + 1;
-    Int128 end = owners[first].field.end();
-    while (last < owners.size() && owners[last].storage == owners[first].storage &&
-           owners[last].field.begin() < end)
-      end = std::max(end, owners[last++].field.end());
+    std::int64_t end = spans[first].end;
+    while (last < spans.size() && spans[last].storage == spans[first].storage &&
+           spans[last].begin < end)
+      end = std::max(end, spans[last++].end);
     if (last - first > 1)
-      if (auto found = shared_in(std::span(owners).subspan(first, last - first), steps))
+      if (auto found =
+              shared_in(owners_of(edit, std::span(spans).subspan(first, last - first)), steps))
         return found;
     first = last;
   }

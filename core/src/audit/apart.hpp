@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "model/edit.hpp"
 
@@ -18,7 +18,7 @@ struct Shared {
 /// Which layers of a group own bytes of each other's blocks. `layers` are proved layers of one
 /// group; layers of different groups may overlay each other and are never compared.
 /// @param steps  bounds the work of all calls of one edit and is counted down
-std::optional<Shared> shared(const Edit& edit, const std::vector<std::size_t>& layers,
+std::optional<Shared> shared(const Edit& edit, std::span<const std::size_t> layers,
                              std::int64_t& steps);
 
 }  // namespace kvedit::audit

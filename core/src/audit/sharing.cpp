@@ -70,36 +70,37 @@ bool uses_bytes_of(const Edit& edit, const LayerEntry& entry, const Cache& cache
 }  // namespace
 
 std::vector<std::int32_t> twins(const RegistrationData& data, const RegistrationIndex& index,
-                                const std::vector<std::size_t>& layers) {
+                                std::size_t group) {
   struct Place {
     std::int32_t storage;
     std::int64_t offset;
-    std::size_t position;
+    std::size_t layer;
   };
+  const std::size_t begin = index.group_begin[group], end = index.group_begin[group + 1];
   std::vector<Place> places;
-  places.reserve(layers.size());
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const LayerRef& layer = index.layers[layers[i]];
+  places.reserve(end - begin);
+  for (std::size_t l = begin; l < end; ++l) {
+    const LayerRef& layer = index.layers[l];
     if (layer.cache < 0 || cache_of(data, layer).tensors.empty()) continue;
     places.push_back({index.storage_of[static_cast<std::size_t>(layer.cache)][0],
-                      cache_of(data, layer).tensors[0].storage_offset, i});
+                      cache_of(data, layer).tensors[0].storage_offset, l});
   }
   const auto before = [](const Place& a, const Place& b) {
-    return std::tie(a.storage, a.offset, a.position) < std::tie(b.storage, b.offset, b.position);
+    return std::tie(a.storage, a.offset, a.layer) < std::tie(b.storage, b.offset, b.layer);
   };
   if (!std::is_sorted(places.begin(), places.end(), before))
     std::sort(places.begin(), places.end(), before);
-  std::vector<std::int32_t> twin(layers.size(), -1);
+  std::vector<std::int32_t> twin(end - begin, -1);
   for (std::size_t first = 0, i = 1; i < places.size(); ++i) {
     if (places[i].storage != places[first].storage || places[i].offset != places[first].offset) {
       first = i;
       continue;
     }
-    const LayerRef& layer = index.layers[layers[places[i].position]];
-    const LayerRef& earlier = index.layers[layers[places[first].position]];
+    const LayerRef& layer = index.layers[places[i].layer];
+    const LayerRef& earlier = index.layers[places[first].layer];
     if (cache_of(data, layer).tensors == cache_of(data, earlier).tensors &&
-        layer.name != earlier.name && !placed_apart(data, layer, earlier))
-      twin[places[i].position] = static_cast<std::int32_t>(layers[places[first].position]);
+        *layer.name != *earlier.name && !placed_apart(data, layer, earlier))
+      twin[places[i].layer - begin] = static_cast<std::int32_t>(places[first].layer);
   }
   return twin;
 }

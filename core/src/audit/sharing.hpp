@@ -10,10 +10,10 @@
 
 namespace kvedit::audit {
 
-/// For each layer of a group (indices into the registration's index) the earlier layer of the group
-/// that has the same tensors at the same place, or -1; -1 where a placement says otherwise.
+/// For each layer of a group the earlier layer of the group that has the same tensors at the same
+/// place, or -1; -1 where a placement says otherwise. Numbers count the registration's layers.
 std::vector<std::int32_t> twins(const RegistrationData& data, const RegistrationIndex& index,
-                                const std::vector<std::size_t>& layers);
+                                std::size_t group);
 
 /// The grouped layer whose bytes a cache of no group uses, or nothing.
 std::optional<std::string_view> shares_with(const Edit& edit, std::int32_t cache);

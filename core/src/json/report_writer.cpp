@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include <kvedit/json.hpp>
 #include <kvedit/rule_abi.h>
+#include <kvedit/json.hpp>
 #include <kvedit/version.hpp>
 
 #include "json/text_writer.hpp"

@@ -1,7 +1,7 @@
 #include <kvedit/json.hpp>
 
-#include <kvedit/host.hpp>
 #include <kvedit/rule_abi.h>
+#include <kvedit/host.hpp>
 #include <kvedit/version.hpp>
 
 #include "json/text_writer.hpp"

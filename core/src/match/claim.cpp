@@ -23,10 +23,14 @@ Failure changed(const Answer& first, const Answer& second) {
 }  // namespace
 
 void claim(LayerClass& of, const RuleBook& book) {
+  of.tried.reserve(book.rules.size());
   for (std::uint32_t r = 0; r < book.rules.size(); ++r) {
     Answer answer = book.rules[r]->answer(of.facts);
+    if (answer.verdict == Verdict::no_match) {
+      of.tried.push_back({r, answer.verdict, std::move(answer.reason)});
+      continue;
+    }
     of.tried.push_back({r, answer.verdict, answer.reason});
-    if (answer.verdict == Verdict::no_match) continue;
     of.rule = static_cast<std::int32_t>(r);
     if (answer.verdict == Verdict::error) {
       of.failure = misbehaved(answer);

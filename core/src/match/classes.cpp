@@ -2,18 +2,10 @@
 
 namespace kvedit::match {
 
-std::int32_t Classes::classify(const LayerFacts& facts, std::int64_t placed_stride) {
-  const Key key(facts.spec, facts.tensors.data(), facts.group, facts.num_blocks, placed_stride);
+std::int32_t Classes::classify(const ClassKey& key, std::int32_t next) {
   if (last_class_ >= 0 && key == last_) return last_class_;
-  const auto next = static_cast<std::int32_t>(classes_.size());
-  const auto [known, added] = known_.emplace(key, next);
-  if (added) {
-    LayerClass& of = classes_.emplace_back();
-    of.facts = facts;
-    of.placed_stride = placed_stride;
-  }
   last_ = key;
-  return last_class_ = known->second;
+  return last_class_ = known_.emplace(key, next).first->second;
 }
 
 }  // namespace kvedit::match

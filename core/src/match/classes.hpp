@@ -1,29 +1,33 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
-#include <tuple>
-#include <vector>
 
-#include "model/edit.hpp"
+#include <kvedit/registration.hpp>
 
 namespace kvedit::match {
 
-/// Collects layers with equal facts and equal placement stride into classes.
+/// Which facts a layer has, by address: equal specs, tensors and flags have equal ones.
+struct ClassKey {
+  const Spec* spec = nullptr;
+  const Tensor* tensors = nullptr;
+  const Group* group = nullptr;
+  std::int64_t num_blocks = 0;
+  std::int64_t placed_stride = -1;
+
+  auto operator<=>(const ClassKey&) const = default;
+};
+
+/// Numbers classes of layers in the order in which they are first seen.
 class Classes {
  public:
-  explicit Classes(std::vector<LayerClass>& classes) : classes_(classes) {}
-
-  /// The number of the layer's class, a new one if need be.
-  std::int32_t classify(const LayerFacts& facts, std::int64_t placed_stride);
+  /// The number of the layer's class; `next` when it is a new one.
+  std::int32_t classify(const ClassKey& key, std::int32_t next);
 
  private:
-  // Equal facts have equal addresses.
-  using Key = std::tuple<const Spec*, const Tensor*, const Group*, std::int64_t, std::int64_t>;
-
-  std::vector<LayerClass>& classes_;
-  std::map<Key, std::int32_t> known_;
-  Key last_;
+  std::map<ClassKey, std::int32_t> known_;
+  ClassKey last_;
   std::int32_t last_class_ = -1;
 };
 

@@ -36,6 +36,14 @@ struct ViewShape {
   std::vector<Role> axes;
 };
 
+/// From where to where the bytes that all blocks own in one part reach, from the first element of a
+/// registered tensor.
+struct Reach {
+  std::uint32_t tensor = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
 /// What is proved of a class of layers.
 struct ProvedPage {
   std::vector<Box>
@@ -47,6 +55,7 @@ struct ProvedPage {
   bool declared = false;
   std::vector<PartShape> payload;
   std::vector<PartShape> owned;
+  std::vector<Reach> reaches;  // of `owned`
 };
 
 /// Why a class of layers could not be proved or shown; `layer`, `group` are filled in by the host.

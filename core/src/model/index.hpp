@@ -22,8 +22,9 @@ struct LayerRef {
 
 /// Resolved once, when the registration is made.
 struct RegistrationIndex {
-  std::vector<LayerRef> layers;                       // by group and order in it
-  std::vector<std::int32_t> ungrouped;                // caches of no group
+  std::vector<LayerRef> layers;          // by group and order in it
+  std::vector<std::size_t> group_begin;  // [group] → its first layer; one more at the end
+  std::vector<std::int32_t> ungrouped;   // caches of no group
   std::vector<std::vector<std::int32_t>> storage_of;  // [cache][tensor] → storage, or -1
   std::vector<std::int32_t> alike_cache;              // [cache] → first with alike tensors
   std::vector<std::int32_t> alike_group;              // [group] → first with the same flags

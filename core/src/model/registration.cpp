@@ -76,6 +76,7 @@ void index_layers(const RegistrationData& data, const Numbering& caches, Registr
   Numbering layers(index.repeated);
   std::vector<bool> grouped(data.caches.size(), false);
   for (std::size_t g = 0; g < data.groups.size(); ++g) {
+    index.group_begin.push_back(index.layers.size());
     for (const std::string& name : data.groups[g].layers) {
       layers.add(name);
       LayerRef ref;
@@ -91,6 +92,7 @@ void index_layers(const RegistrationData& data, const Numbering& caches, Registr
       index.layers.push_back(ref);
     }
   }
+  index.group_begin.push_back(index.layers.size());
   for (std::size_t c = 0; c < data.caches.size(); ++c)
     if (!grouped[c] && caches.find(data.caches[c].layer) == static_cast<std::int32_t>(c))
       index.ungrouped.push_back(static_cast<std::int32_t>(c));

@@ -8,8 +8,8 @@
 #include <string>
 
 #include <dlfcn.h>
-#include <kvedit/version.hpp>
 #include <link.h>
+#include <kvedit/version.hpp>
 
 #include "base/utf8.hpp"
 

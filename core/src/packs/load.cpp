@@ -5,8 +5,8 @@
 #include <mutex>
 #include <system_error>
 
-#include <boost/dll/shared_library.hpp>
 #include <dlfcn.h>
+#include <boost/dll/shared_library.hpp>
 
 #include "packs/handshake.hpp"
 

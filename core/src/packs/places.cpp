@@ -1,9 +1,9 @@
 #include "packs/places.hpp"
 
+#include <sys/auxv.h>
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
-#include <sys/auxv.h>
 #include <system_error>
 
 #include <boost/dll/runtime_symbol_info.hpp>

@@ -37,6 +37,7 @@ class Page {
     page_.window = is_window();
     if (auto failure = page_.window ? own_window() : own_ranges()) return *failure;
     for (const PartShape& part : page_.payload) page_.block_bytes += total(part.ranges);
+    if (auto failure = reach()) return *failure;
     if (facts_.num_blocks == 1) keep_lone_stride();
     return std::move(page_);
   }
@@ -47,6 +48,24 @@ class Page {
     const auto expanded = expand(print.inner, print.base);
     if (!expanded) return too_scattered(print.tensor);
     if (expanded->twice) return met_twice(print.tensor);
+    return std::nullopt;
+  }
+
+  std::optional<Failure> reach() {
+    constexpr Int128 far = Int128{1} << 62;
+    for (const PartShape& part : page_.owned) {
+      const Range& last = part.ranges.back();
+      const Int128 end = Int128{part.offset} + last.offset + last.length +
+                         static_cast<Int128>(facts_.num_blocks - 1) * part.block_stride;
+      if (end > far)
+        return Failure{
+            Code::bad_geometry,
+            text("what its blocks own ends ", end, " bytes behind the first element of tensor ",
+                 part.tensor, "; no storage is that large"),
+            {}};
+      page_.reaches.push_back(
+          {part.tensor, part.offset + part.ranges.front().offset, static_cast<std::int64_t>(end)});
+    }
     return std::nullopt;
   }
 

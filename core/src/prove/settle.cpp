@@ -46,29 +46,26 @@ class Settling {
   }
 
   std::optional<Failure> owned_inside() const {
-    for (const PartShape& part : of_.page->owned) {
-      const Int128 begin = Int128{first_byte(tensors_[part.tensor])} + part.offset;
-      const Range& last = part.ranges.back();
-      const Int128 end = begin + last.offset + last.length +
-                         static_cast<Int128>(of_.page->blocks - 1) * part.block_stride;
-      if (begin + part.ranges.front().offset < 0 || end > storage(part.tensor).nbytes)
-        return leaves(storage(part.tensor), begin + part.ranges.front().offset, end,
-                      "what its blocks own");
+    for (const Reach& reach : of_.page->reaches) {
+      const std::int64_t first = first_byte(tensors_[reach.tensor]);
+      const Storage& owner = storage(reach.tensor);
+      if (first + reach.begin < 0 || first + reach.end > owner.nbytes)
+        return leaves(owner, first + reach.begin, first + reach.end, "what its blocks own");
     }
     return std::nullopt;
   }
 
   std::optional<Failure> where_placed() const {
     const Placement& placement = data_.placements[static_cast<std::size_t>(layer_.placement)];
-    Int128 lowest = INT64_MAX;
-    for (const PartShape& part : of_.page->owned) {
-      if (tensors_[part.tensor].storage != placement.storage)
+    std::int64_t lowest = INT64_MAX;
+    for (const Reach& reach : of_.page->reaches) {
+      const Tensor& tensor = tensors_[reach.tensor];
+      if (tensor.storage != placement.storage)
         return Failure{Code::placement_mismatch,
-                       text("registered in storage ", tensors_[part.tensor].storage,
-                            " and placed in storage ", placement.storage),
+                       text("registered in storage ", tensor.storage, " and placed in storage ",
+                            placement.storage),
                        {}};
-      lowest = std::min(lowest, Int128{first_byte(tensors_[part.tensor])} + part.offset +
-                                    part.ranges.front().offset);
+      lowest = std::min(lowest, first_byte(tensor) + reach.begin);
     }
     const Int128 placed = placed_at(data_, layer_);
     if (lowest == placed) return std::nullopt;
@@ -76,7 +73,7 @@ class Settling {
                    text("block 0 starts at byte ", lowest, " of storage ", placement.storage,
                         " and the placement puts it at ", placed,
                         "; placement and tensor are of different engines or moments"),
-                   {{"registered", clamp(lowest)}, {"placed", clamp(placed)}}};
+                   {{"registered", lowest}, {"placed", clamp(placed)}}};
   }
 
   std::optional<Failure> aligned() const {
@@ -122,7 +119,9 @@ std::optional<Failure> placed_at_all(const RegistrationData& data, const Registr
       return Failure{Code::bad_geometry,
                      text("tensor ", t, " has dtype ", tensor.dtype.name, " of ", item, " bytes"),
                      {{"itemsize", item}}};
-    if (tensor.storage_offset < 0 || tensor.storage_offset > std::min(nbytes, far) / item)
+    std::int64_t begin = 0;
+    if (tensor.storage_offset < 0 || __builtin_mul_overflow(tensor.storage_offset, item, &begin) ||
+        begin > std::min(nbytes, far))
       return Failure{Code::bad_geometry,
                      text("tensor ", t, " starts at element ", tensor.storage_offset, " of ", item,
                           " bytes in a storage of ", nbytes, " bytes"),

@@ -85,9 +85,7 @@ TEST_CASE("present: dense attention as registered, or its page as bytes") {
 }
 
 TEST_CASE("present: bytes show the padding of a page too") {
-  const Layer layer{spec("FullAttentionSpec", 16, 1024, {field("unpadded_page_size_bytes", 1000)}),
-                    {tensor("int8", {4, 1000}, {1024, 1})},
-                    4};
+  const Layer layer{padded_attention(1024, 1000), {tensor("int8", {4, 1000}, {1024, 1})}, 4};
   check_view(present(layer, Profile::bytes), "uint8", {4, 1024}, {1024, 1});
 }
 

@@ -48,9 +48,7 @@ TEST_CASE("page: a dense block owns its page, and all of it is payload") {
 
 TEST_CASE("page: padding behind the unpadded page is owned and no payload") {
   const ProvedPage page =
-      proved({attention(1024, {field("unpadded_page_size_bytes", 1000)}),
-              {tensor("int8", {4, 1000}, {1024, 1})},
-              4});
+      proved({padded_attention(1024, 1000), {tensor("int8", {4, 1000}, {1024, 1})}, 4});
   CHECK(page.owned == Parts{{0, 0, 1024, {{0, 1024}}}});
   CHECK(page.payload == Parts{{0, 0, 1024, {{0, 1000}}}});
   CHECK(page.block_bytes == 1000);
@@ -125,9 +123,8 @@ TEST_CASE("page: bytes met twice and blocks that share bytes are overlaps") {
         Code::overlap);
   CHECK(refused({attention(1024), {tensor("int8", {4, 1024}, {512, 1})}, 4}) == Code::overlap);
   // Each block's own bytes are apart, but the padding of one would be the next one's.
-  CHECK(refused({attention(1024, {field("unpadded_page_size_bytes", 512)}),
-                 {tensor("int8", {4, 512}, {512, 1})},
-                 4}) == Code::overlap);
+  CHECK(refused({padded_attention(1024, 512), {tensor("int8", {4, 512}, {512, 1})}, 4}) ==
+        Code::overlap);
   CHECK(refused({states(16, 1024, {64, 64}), {state(64, 0), state(64, 128)}, 4}) == Code::overlap);
   // K of one block is V of the next.
   CHECK(refused({attention(1024),

@@ -159,11 +159,7 @@ TEST_CASE("reading: recurrent layers and bare padding count entries over blocks"
 
   const Tensor row = tensor("int8", {4, 768}, {1024, 1});
   check({attention(1024, {field("page_size_padded", 1024)}), {row}, 4}, 0, 1);
-  const Layer unpadded{attention(1024, {field("page_size_padded", 1024),
-                                        field("unpadded_page_size_bytes", 768)}),
-                       {tensor("int8", {8, 384}, {512, 1})},
-                       4};
-  check(unpadded, 0, 2);
+  check({padded_attention(1024, 768), {tensor("int8", {8, 384}, {512, 1})}, 4}, 0, 2);
 }
 
 TEST_CASE("reading: what makes up no page is not tiled, with the nearest and the page") {
@@ -180,7 +176,8 @@ TEST_CASE("reading: a spec or tensor that means nothing is bad geometry") {
       {attention(0), {good}, 4},
       {attention(-1024), {good}, 4},
       {spec("FullAttentionSpec", 0, 1024), {good}, 4},
-      {attention(1024, {field("unpadded_page_size_bytes", 1025)}), {good}, 4},
+      {padded_attention(1024, 1025), {good}, 4},
+      {padded_attention(1024, 0), {good}, 4},
       {states(16, 1024, {257}), {contiguous("float32", {4, 257})}, 4},
       {attention(1024), {good}, 0},
       {attention(1024), {}, 4},

@@ -4,6 +4,7 @@
 
 #include "layers.hpp"
 #include "prove/prove.hpp"
+#include "prove/sane.hpp"
 
 using namespace kvedit;
 using namespace kvedit::testing;
@@ -34,6 +35,9 @@ struct Settled {
     REQUIRE(std::holds_alternative<ProvedPage>(proof));
     of.page = std::get<ProvedPage>(proof);
     if (view) of.views.push_back(*view);
+    for (const Tensor& tensor : of.facts.tensors) of.spans.push_back(prove::span_of(tensor));
+    if (auto failure = prove::leaves_storage(registration.data(), registration.index(), layer, of))
+      return failure;
     return prove::settle(registration.data(), registration.index(), layer, of);
   }
 };
@@ -73,9 +77,7 @@ TEST_CASE("settle: a tensor lies in its storage to the last byte") {
 
 TEST_CASE("settle: what the last block owns lies in the storage, padding included") {
   const auto padded = [](std::int64_t nbytes) {
-    return Settled(tensor("int8", {4, 1000}, {1024, 1}),
-                   spec("FullAttentionSpec", 16, 1024, {field("unpadded_page_size_bytes", 1000)}),
-                   nbytes)
+    return Settled(tensor("int8", {4, 1000}, {1024, 1}), padded_attention(1024, 1000), nbytes)
         .run();
   };
   CHECK_FALSE(padded(4096));

@@ -1,0 +1,150 @@
+#include "census.hpp"
+
+#include <algorithm>
+
+#include "audit/sharing.hpp"
+#include "base/text.hpp"
+#include "match/classes.hpp"
+#include "prove/sane.hpp"
+#include "prove/settle.hpp"
+
+namespace kvedit {
+namespace {
+
+/// States of a page by the spec: `num_states`, else tokens over tokens per state. At least 1.
+std::int64_t slots_of(const Spec& spec) {
+  if (spec.recurrent()) return 1;
+  if (spec.num_states) return std::max<std::int64_t>(*spec.num_states, 1);
+  const Ratio ratio = spec.tokens_per_state.value_or(Ratio{});
+  if (ratio.numerator <= 0) return 1;
+  const Int128 slots = Int128{spec.block_size} * ratio.denominator / ratio.numerator;
+  return static_cast<std::int64_t>(std::clamp<Int128>(slots, 1, INT64_MAX));
+}
+
+class Census {
+ public:
+  Census(Edit& edit, Findings& findings)
+      : edit_(edit),
+        findings_(findings),
+        data_(edit.registration.data()),
+        index_(edit.registration.index()) {}
+
+  void run() {
+    list();
+    for (std::size_t g = 0; g < data_.groups.size(); ++g) exclude(g);
+    for (std::size_t l = 0; l < index_.layers.size(); ++l)
+      if (edit_.layers[l].outcome != Outcome::excluded) classify(l);
+  }
+
+ private:
+  void list() {
+    edit_.layers.reserve(index_.layers.size() + index_.ungrouped.size());
+    for (const LayerRef& layer : index_.layers) {
+      LayerEntry& entry = edit_.layers.emplace_back();
+      entry.name = *layer.name;
+      entry.group = layer.group;
+      entry.cache = layer.cache;
+    }
+  }
+
+  void exclude(std::size_t g) {
+    const auto twin = audit::twins(data_, index_, g);
+    const std::size_t begin = index_.group_begin[g], end = index_.group_begin[g + 1];
+    for (std::size_t l = begin; l < end; ++l) {
+      if (!data_.groups[g].enable_kv_transfer)
+        leave_out(l, "not-transferred");
+      else if (!index_.layers[l].spec->has_layer_views)
+        leave_out(l, "no-layer-view");
+      else if (twin[l - begin] >= 0)
+        leave_out(l, text("shares ", edit_.layers[static_cast<std::size_t>(twin[l - begin])].name));
+    }
+  }
+
+  void leave_out(std::size_t layer, std::string reason) {
+    edit_.layers[layer].outcome = Outcome::excluded;
+    edit_.layers[layer].reason = std::move(reason);
+  }
+
+  void classify(std::size_t l) {
+    const LayerRef& layer = index_.layers[l];
+    LayerEntry& entry = edit_.layers[l];
+    if (layer.cache < 0) {
+      findings_.add(entry, "",
+                    {Code::missing_cache,
+                     "no cache is registered for it; register it, or exclude its group "
+                     "(enable_kv_transfer false)",
+                     {}});
+      return;
+    }
+    if (const auto failure = prove::placed_at_all(data_, index_, layer.cache)) {
+      findings_.add(entry, "", *failure);
+      return;
+    }
+    const std::int32_t number = class_of(layer);
+    LayerClass& of = edit_.classes[static_cast<std::size_t>(number)];
+    if (!of.failure)
+      if (const auto failure = prove::leaves_storage(data_, index_, layer, of)) {
+        findings_.add(entry, "", *failure);
+        return;
+      }
+    ++of.layers;
+    entry.layer_class = number;
+  }
+
+  std::int32_t class_of(const LayerRef& layer) {
+    const auto g = static_cast<std::size_t>(layer.group);
+    const auto alike =
+        static_cast<std::size_t>(index_.alike_cache[static_cast<std::size_t>(layer.cache)]);
+    match::ClassKey key;
+    key.spec = layer.spec;
+    key.tensors = data_.caches[alike].tensors.data();
+    key.group = &data_.groups[static_cast<std::size_t>(index_.alike_group[g])];
+    key.num_blocks = data_.groups[g].num_blocks.value_or(data_.num_blocks);
+    if (layer.placement >= 0)
+      key.placed_stride = std::max<std::int64_t>(
+          data_.placements[static_cast<std::size_t>(layer.placement)].block_stride, 0);
+    const std::int32_t number =
+        classes_.classify(key, static_cast<std::int32_t>(edit_.classes.size()));
+    if (static_cast<std::size_t>(number) == edit_.classes.size()) add_class(layer, key);
+    return number;
+  }
+
+  void add_class(const LayerRef& layer, const match::ClassKey& key) {
+    LayerClass& of = edit_.classes.emplace_back();
+    of.facts = facts_of(edit_, layer);
+    of.placed_stride = key.placed_stride;
+    of.failure = prove::sane(of.facts);
+    if (of.failure) return;
+    for (const Tensor& tensor : of.facts.tensors) of.spans.push_back(prove::span_of(tensor));
+  }
+
+  Edit& edit_;
+  Findings& findings_;
+  const RegistrationData& data_;
+  const RegistrationIndex& index_;
+  match::Classes classes_;
+};
+
+}  // namespace
+
+void take_census(Edit& edit, Findings& findings) { Census(edit, findings).run(); }
+
+LayerFacts facts_of(const Edit& edit, const LayerRef& layer) {
+  const RegistrationData& data = edit.registration.data();
+  const RegistrationIndex& index = edit.registration.index();
+  const auto g = static_cast<std::size_t>(layer.group);
+  LayerFacts facts;
+  facts.spec = layer.spec;
+  facts.group = &data.groups[static_cast<std::size_t>(index.alike_group[g])];
+  facts.layout = data.layout;
+  facts.purpose = edit.options.purpose;
+  facts.num_blocks = data.groups[g].num_blocks.value_or(data.num_blocks);
+  facts.slots = slots_of(*layer.spec);
+  if (layer.cache >= 0) {
+    const std::int32_t alike = index.alike_cache[static_cast<std::size_t>(layer.cache)];
+    facts.tensors = data.caches[static_cast<std::size_t>(alike)].tensors;
+  }
+  return facts;
+}
+
+}  // namespace kvedit
