@@ -1,10 +1,10 @@
+#include <unistd.h>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string_view>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <kvedit/json.hpp>
@@ -80,9 +80,12 @@ int print(const std::string& words, int code) {
 }
 
 bool wants_colours() {
-  const char* term = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr && term != nullptr &&
-         std::string_view(term) != "dumb";
+  const auto variable = [](const char* name) -> std::string_view {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+  };
+  return isatty(STDOUT_FILENO) != 0 && variable("NO_COLOR").empty() && !variable("TERM").empty() &&
+         variable("TERM") != "dumb";
 }
 
 }  // namespace kvedit::cli

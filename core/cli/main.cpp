@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <exception>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <kvedit/version.hpp>
@@ -37,7 +38,9 @@ int run(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& asked) {
-    return program.exit(asked);
+    std::ostringstream words;
+    program.exit(asked, words);
+    return kvedit::cli::print(words.str(), kvedit::cli::exit_ok);
   } catch (const CLI::ParseError& error) {
     return kvedit::cli::unreadable(std::string(error.what()) + " (kvedit --help shows how)");
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "audit/sharing.hpp"
 #include "base/text.hpp"
 #include "match/classes.hpp"
 #include "prove/sane.hpp"
@@ -30,6 +29,7 @@ class Census {
         index_(edit.registration.index()) {}
 
   void run() {
+    edit_.classes.reserve(8);
     list();
     for (std::size_t g = 0; g < data_.groups.size(); ++g) exclude(g);
     for (std::size_t l = 0; l < index_.layers.size(); ++l)
@@ -48,21 +48,20 @@ class Census {
   }
 
   void exclude(std::size_t g) {
-    const auto twin = audit::twins(data_, index_, g);
-    const std::size_t begin = index_.group_begin[g], end = index_.group_begin[g + 1];
-    for (std::size_t l = begin; l < end; ++l) {
+    for (std::size_t l = index_.group_begin[g]; l < index_.group_begin[g + 1]; ++l) {
       if (!data_.groups[g].enable_kv_transfer)
         leave_out(l, "not-transferred");
       else if (!index_.layers[l].spec->has_layer_views)
         leave_out(l, "no-layer-view");
-      else if (twin[l - begin] >= 0)
-        leave_out(l, text("shares ", edit_.layers[static_cast<std::size_t>(twin[l - begin])].name));
+      else if (const std::int32_t twin = index_.layers[l].twin; twin >= 0)
+        leave_out(l, text("shares ", edit_.layers[static_cast<std::size_t>(twin)].name));
     }
   }
 
   void leave_out(std::size_t layer, std::string reason) {
     edit_.layers[layer].outcome = Outcome::excluded;
-    edit_.layers[layer].reason = std::move(reason);
+    edit_.layers[layer].reason = static_cast<std::int32_t>(edit_.reasons.size());
+    edit_.reasons.push_back(std::move(reason));
   }
 
   void classify(std::size_t l) {

@@ -79,6 +79,7 @@ class Pipeline {
       if (excluded(l)) continue;
       group.layers.push_back(edit_.layers[l].name);
       const std::int32_t of = edit_.layers[l].layer_class;
+      if (of >= 0 && !seen.empty() && seen.back() == of) continue;
       if (of >= 0 && std::find(seen.begin(), seen.end(), of) != seen.end()) continue;
       seen.push_back(of);
       group.leaves.push_back(leaf_facts(index_.layers[l], of));
@@ -130,11 +131,10 @@ class Pipeline {
   }
 
   void keep_apart(std::size_t g, std::int64_t& steps) {
-    std::vector<std::size_t> proved;
-    proved.reserve(data_.groups[g].layers.size());
+    proved_.clear();
     for (std::size_t l = index_.group_begin[g]; l < index_.group_begin[g + 1]; ++l)
-      if (edit_.layers[l].outcome != Outcome::failed && !excluded(l)) proved.push_back(l);
-    const auto found = audit::shared(edit_, proved, steps);
+      if (edit_.layers[l].outcome != Outcome::failed && !excluded(l)) proved_.push_back(l);
+    const auto found = audit::shared(edit_, proved_, steps);
     if (!found) return;
     LayerEntry& entry = edit_.layers[found->layer];
     const std::string_view other = edit_.layers[found->other].name;
@@ -157,7 +157,8 @@ class Pipeline {
     const auto owner = failure ? std::nullopt : audit::shares_with(edit_, cache);
     if (owner || (!failure && edit_.options.pass_ungrouped)) {
       entry.outcome = Outcome::excluded;
-      entry.reason = owner ? text("shares ", *owner) : "no-group";
+      entry.reason = static_cast<std::int32_t>(edit_.reasons.size());
+      edit_.reasons.push_back(owner ? text("shares ", *owner) : "no-group");
     } else if (failure) {
       findings_.add(entry, "", *failure);
     } else {
@@ -196,7 +197,8 @@ class Pipeline {
   Edit& edit_;
   const RegistrationData& data_;
   const RegistrationIndex& index_;
-  std::vector<bool> refused_;  // groups
+  std::vector<bool> refused_;        // groups
+  std::vector<std::size_t> proved_;  // layers of the group at hand
   Findings findings_;
 };
 

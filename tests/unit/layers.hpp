@@ -116,7 +116,9 @@ void add_rule(RuleBook& book, std::string id, Say say) {
   book.infos.push_back(book.rules.back()->info());
 }
 
-inline Answer no_match(std::string reason) { return {Verdict::no_match, std::move(reason), {}, {}}; }
+inline Answer no_match(std::string reason) {
+  return {Verdict::no_match, std::move(reason), {}, {}};
+}
 
 /// One attention layer of 4 blocks of 16 tokens, 1,024 bytes each, in a storage of its own.
 inline void add_dense_layer(RegistrationData& data, std::size_t group, const std::string& name) {

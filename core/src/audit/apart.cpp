@@ -22,13 +22,10 @@ const ProvedPage& page_of(const Edit& edit, std::size_t layer) {
 }
 
 void add_spans(const Edit& edit, std::size_t layer, std::vector<Span>& spans) {
-  const auto cache = static_cast<std::size_t>(edit.layers[layer].cache);
-  const std::vector<Tensor>& tensors = edit.registration.data().caches[cache].tensors;
-  const std::vector<std::int32_t>& storages = edit.registration.index().storage_of[cache];
+  const TensorPlace* places = edit.registration.index().places_of(edit.layers[layer].cache);
   for (const Reach& reach : page_of(edit, layer).reaches) {
-    const Tensor& tensor = tensors[reach.tensor];
-    const std::int64_t first = tensor.storage_offset * tensor.dtype.itemsize;
-    spans.push_back({storages[reach.tensor], first + reach.begin, first + reach.end, layer});
+    const TensorPlace& place = places[reach.tensor];
+    spans.push_back({place.storage, place.begin + reach.begin, place.begin + reach.end, layer});
   }
 }
 

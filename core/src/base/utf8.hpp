@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace kvedit {
@@ -33,6 +34,14 @@ inline std::size_t utf8_sequence(std::string_view text) {
 
 inline bool valid_utf8(std::string_view text) {
   while (!text.empty()) {
+    // Eight bytes of ASCII at once.
+    if (std::uint64_t word = 0; text.size() >= sizeof word) {
+      std::memcpy(&word, text.data(), sizeof word);
+      if ((word & 0x8080'8080'8080'8080) == 0) {
+        text.remove_prefix(sizeof word);
+        continue;
+      }
+    }
     const std::size_t size = utf8_detail::sequence(text);
     if (size == 0) return false;
     text.remove_prefix(size);

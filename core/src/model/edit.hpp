@@ -95,7 +95,7 @@ struct LayerEntry {
   std::int32_t layer_class = -1;
   Outcome outcome = Outcome::failed;
   std::uint32_t first_part = 0;
-  std::string reason;
+  std::int32_t reason = -1;  // index into the edit's `reasons`; few layers have one
 };
 
 struct Edit {
@@ -111,6 +111,7 @@ struct Edit {
   std::optional<std::int64_t> chunk_tokens;
   std::vector<LayerClass> classes;
   std::vector<LayerEntry> layers;
+  std::vector<std::string> reasons;  // why layers are excluded
   std::vector<Part> parts;  // payload of all served layers
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 
@@ -49,20 +50,41 @@ class SpecPool {
   std::unordered_multimap<std::size_t, const Spec*> pool_;
 };
 
-struct PlaceOf {
+struct PlacedLayer {
   std::int32_t placement;
-  std::int64_t place_in;
+  std::int64_t place_in;  // position in the placement's layers
 };
 
-std::unordered_map<std::string_view, PlaceOf> index_placements(const RegistrationData& data) {
-  std::unordered_map<std::string_view, PlaceOf> places;
+std::unordered_map<std::string_view, PlacedLayer> index_placements(const RegistrationData& data) {
+  std::unordered_map<std::string_view, PlacedLayer> placed;
   for (std::size_t p = 0; p < data.placements.size(); ++p) {
     const std::vector<std::string>& layers = data.placements[p].layers;
     for (std::size_t l = 0; l < layers.size(); ++l)
-      places.emplace(layers[l],
-                     PlaceOf{static_cast<std::int32_t>(p), static_cast<std::int64_t>(l)});
+      placed.emplace(layers[l],
+                     PlacedLayer{static_cast<std::int32_t>(p), static_cast<std::int64_t>(l)});
   }
-  return places;
+  return placed;
+}
+
+void set_placement(const RegistrationData& data, const Numbering& storages,
+                   const PlacedLayer& placed, LayerRef& layer) {
+  const Placement& placement = data.placements[static_cast<std::size_t>(placed.placement)];
+  layer.placement = placed.placement;
+  layer.placed_storage = storages.find(placement.storage);
+  layer.placed_at =
+      placement.offset + static_cast<Int128>(placed.place_in) * placement.layer_stride;
+}
+
+TensorPlace place_of(const Tensor& tensor, const Numbering& storages) {
+  TensorPlace place;
+  place.storage = storages.find(tensor.storage);
+  std::int64_t begin = 0;
+  if (tensor.storage_offset >= 0 && tensor.dtype.itemsize > 0 &&
+      !__builtin_mul_overflow(tensor.storage_offset,
+                              static_cast<std::int64_t>(tensor.dtype.itemsize), &begin) &&
+      begin <= farthest)
+    place.begin = begin;
+  return place;
 }
 
 const Spec& leaf_of(const Group& group, const std::string& layer) {
@@ -70,8 +92,9 @@ const Spec& leaf_of(const Group& group, const std::string& layer) {
   return leaf == group.layer_specs.end() ? group.spec : leaf->second;
 }
 
-void index_layers(const RegistrationData& data, const Numbering& caches, RegistrationIndex& index) {
-  const auto places = index_placements(data);
+void index_layers(const RegistrationData& data, const Numbering& caches, const Numbering& storages,
+                  RegistrationIndex& index) {
+  const auto placed = index_placements(data);
   SpecPool specs;
   Numbering layers(index.repeated);
   std::vector<bool> grouped(data.caches.size(), false);
@@ -79,23 +102,47 @@ void index_layers(const RegistrationData& data, const Numbering& caches, Registr
     index.group_begin.push_back(index.layers.size());
     for (const std::string& name : data.groups[g].layers) {
       layers.add(name);
-      LayerRef ref;
+      LayerRef& ref = index.layers.emplace_back();
       ref.name = &name;
       ref.spec = specs.intern(leaf_of(data.groups[g], name));
       ref.group = static_cast<std::int32_t>(g);
       ref.cache = caches.find(name);
       if (ref.cache >= 0) grouped[static_cast<std::size_t>(ref.cache)] = true;
-      if (const auto place = places.find(name); place != places.end()) {
-        ref.placement = place->second.placement;
-        ref.place_in = place->second.place_in;
-      }
-      index.layers.push_back(ref);
+      if (const auto place = placed.find(name); place != placed.end())
+        set_placement(data, storages, place->second, ref);
     }
   }
   index.group_begin.push_back(index.layers.size());
   for (std::size_t c = 0; c < data.caches.size(); ++c)
     if (!grouped[c] && caches.find(data.caches[c].layer) == static_cast<std::int32_t>(c))
       index.ungrouped.push_back(static_cast<std::int32_t>(c));
+}
+
+bool placed_apart(const RegistrationData& data, const LayerRef& a, const LayerRef& b) {
+  if (a.placement < 0 || b.placement < 0) return false;
+  const Placement& p = data.placements[static_cast<std::size_t>(a.placement)];
+  const Placement& q = data.placements[static_cast<std::size_t>(b.placement)];
+  return a.placed_storage != b.placed_storage || a.placed_at != b.placed_at ||
+         p.block_stride != q.block_stride;
+}
+
+/// Layers of one group whose first tensors lie at one place, in the order of the layers.
+void find_twins(const RegistrationData& data, std::size_t group, RegistrationIndex& index) {
+  std::map<std::pair<std::int32_t, std::int64_t>, std::size_t> first_at;
+  for (std::size_t l = index.group_begin[group]; l < index.group_begin[group + 1]; ++l) {
+    LayerRef& layer = index.layers[l];
+    if (layer.cache < 0) continue;
+    const Cache& cache = data.caches[static_cast<std::size_t>(layer.cache)];
+    if (cache.tensors.empty()) continue;
+    const TensorPlace& place = *index.places_of(layer.cache);
+    const auto [known, added] =
+        first_at.emplace(std::pair(place.storage, cache.tensors[0].storage_offset), l);
+    if (added) continue;
+    const LayerRef& earlier = index.layers[known->second];
+    if (data.caches[static_cast<std::size_t>(earlier.cache)].tensors == cache.tensors &&
+        *earlier.name != *layer.name && !placed_apart(data, layer, earlier))
+      layer.twin = static_cast<std::int32_t>(known->second);
+  }
 }
 
 std::vector<std::int32_t> alike_caches(const std::vector<Cache>& caches) {
@@ -136,14 +183,14 @@ std::shared_ptr<const RegistrationIndex> make_index(const RegistrationData& data
   Numbering caches(index->repeated);
   for (const Cache& cache : data.caches) caches.add(cache.layer);
 
-  index->storage_of.reserve(data.caches.size());
   for (const Cache& cache : data.caches) {
-    std::vector<std::int32_t>& row = index->storage_of.emplace_back();
-    for (const Tensor& tensor : cache.tensors) row.push_back(storages.find(tensor.storage));
+    index->place_begin.push_back(index->places.size());
+    for (const Tensor& tensor : cache.tensors) index->places.push_back(place_of(tensor, storages));
   }
   index->alike_cache = alike_caches(data.caches);
   index->alike_group = alike_groups(data.groups);
-  index_layers(data, caches, *index);
+  index_layers(data, caches, storages, *index);
+  for (std::size_t g = 0; g < data.groups.size(); ++g) find_twins(data, g, *index);
   return index;
 }
 
@@ -152,10 +199,5 @@ std::shared_ptr<const RegistrationIndex> make_index(const RegistrationData& data
 Registration::Registration(RegistrationData data)
     : data_(std::make_shared<const RegistrationData>(std::move(data))),
       index_(make_index(*data_)) {}
-
-Int128 placed_at(const RegistrationData& data, const LayerRef& layer) {
-  const Placement& placement = data.placements[static_cast<std::size_t>(layer.placement)];
-  return placement.offset + static_cast<Int128>(layer.place_in) * placement.layer_stride;
-}
 
 }  // namespace kvedit

@@ -20,12 +20,8 @@ const LayerClass* served_class(const Edit& edit, const LayerEntry& entry) {
   return class_of(edit, entry);
 }
 
-const Tensor& tensor_of(const Edit& edit, const LayerEntry& entry, std::uint32_t tensor) {
-  return edit.registration.data().caches[static_cast<std::size_t>(entry.cache)].tensors[tensor];
-}
-
-std::int32_t storage_of(const Edit& edit, const LayerEntry& entry, std::uint32_t tensor) {
-  return edit.registration.index().storage_of[static_cast<std::size_t>(entry.cache)][tensor];
+const TensorPlace& place_of(const Edit& edit, const LayerEntry& entry, std::uint32_t tensor) {
+  return edit.registration.index().places_of(entry.cache)[tensor];
 }
 
 }  // namespace
@@ -33,7 +29,10 @@ std::int32_t storage_of(const Edit& edit, const LayerEntry& entry, std::uint32_t
 std::string_view LayerResult::name() const { return entry_of(*edit_, index_).name; }
 std::int32_t LayerResult::group() const { return entry_of(*edit_, index_).group; }
 Outcome LayerResult::outcome() const { return entry_of(*edit_, index_).outcome; }
-std::string_view LayerResult::reason() const { return entry_of(*edit_, index_).reason; }
+std::string_view LayerResult::reason() const {
+  const std::int32_t reason = entry_of(*edit_, index_).reason;
+  return reason < 0 ? std::string_view() : edit_->reasons[static_cast<std::size_t>(reason)];
+}
 
 std::string_view LayerResult::rule() const {
   const LayerClass* of = class_of(*edit_, entry_of(*edit_, index_));
@@ -56,14 +55,13 @@ std::size_t LayerResult::view_count() const {
 View LayerResult::view(std::size_t index) const {
   const LayerEntry& entry = entry_of(*edit_, index_);
   const ViewShape& shape = edit_->classes[static_cast<std::size_t>(entry.layer_class)].views[index];
-  const Tensor& tensor = tensor_of(*edit_, entry, shape.tensor);
   View view;
   view.dtype = &shape.dtype;
   view.shape = shape.shape;
   view.stride = shape.stride;
-  view.storage_offset =
-      (tensor.storage_offset * tensor.dtype.itemsize + shape.offset) / shape.dtype.itemsize;
-  view.storage = storage_of(*edit_, entry, shape.tensor);
+  const TensorPlace& place = place_of(*edit_, entry, shape.tensor);
+  view.storage_offset = (place.begin + shape.offset) / shape.dtype.itemsize;
+  view.storage = place.storage;
   view.tensor = shape.tensor;
   view.block_axis = shape.block_axis;
   view.axes = shape.axes;
@@ -103,10 +101,8 @@ std::vector<Tried> LayerResult::tried() const {
 }
 
 Part place(const Edit& edit, const LayerEntry& entry, const PartShape& shape) {
-  const Tensor& tensor = tensor_of(edit, entry, shape.tensor);
-  return {storage_of(edit, entry, shape.tensor),
-          tensor.storage_offset * tensor.dtype.itemsize + shape.offset, shape.block_stride,
-          shape.ranges};
+  const TensorPlace& place = place_of(edit, entry, shape.tensor);
+  return {place.storage, place.begin + shape.offset, shape.block_stride, shape.ranges};
 }
 
 bool Result::ok() const { return edit_->ok; }

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
-#include <kvedit/error.hpp>
 #include <kvedit/rule_abi.h>
+#include <kvedit/error.hpp>
 
 #include "packs/descriptor.hpp"
 

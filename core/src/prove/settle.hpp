@@ -15,8 +15,8 @@ std::optional<Failure> placed_at_all(const RegistrationData& data, const Registr
 std::optional<Failure> leaves_storage(const RegistrationData& data, const RegistrationIndex& index,
                                       const LayerRef& layer, const LayerClass& of);
 
-/// What its class cannot tell of a layer: that the bytes it owns lie in their storages, aligned, and
-/// where the placement says.
+/// What its class cannot tell of a layer: that the bytes it owns lie in their storages, aligned,
+/// and where the placement says.
 std::optional<Failure> settle(const RegistrationData& data, const RegistrationIndex& index,
                               const LayerRef& layer, const LayerClass& of);
 

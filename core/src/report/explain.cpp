@@ -51,7 +51,7 @@ std::string head(const Result& result, const Painter& painter) {
   if (!data.engine_name.empty())
     line +=
         text(" on ", Painter::clean(data.engine_name), " ", Painter::clean(data.engine_version));
-  if (!data.layout.empty()) line += text(", layout ", data.layout);
+  if (!data.layout.empty()) line += text(", layout ", Painter::clean(data.layout));
   line += text(", ", counted(data.num_blocks, "block", "blocks"), ", profile ",
                to_text(result.options().profile), ", purpose ", to_text(result.options().purpose));
   const auto errors =

@@ -1,6 +1,9 @@
 #include "report/paint.hpp"
 
+#include <algorithm>
+
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 
 namespace kvedit::report {
 namespace {
@@ -21,6 +24,19 @@ std::string_view code_of(Ink ink) {
       break;
   }
   return "0";
+}
+
+/// The C0 and C1 sets and DEL; terminals also obey C1 in UTF-8.
+bool controls(std::string_view letter) {
+  const auto first = static_cast<unsigned char>(letter[0]);
+  if (letter.size() == 1) return first < 0x20 || first == 0x7f;
+  return first == 0xc2 && static_cast<unsigned char>(letter[1]) < 0xa0;
+}
+
+std::string escaped(char c) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  return {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
 }
 
 std::string facts_of(const Problem& problem) {
@@ -45,13 +61,14 @@ std::string Painter::paint(Ink ink, std::string_view words) const {
 
 std::string Painter::clean(std::string_view words) {
   std::string shown;
-  constexpr std::string_view digits = "0123456789abcdef";
-  for (const char c : words) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f)
-      shown += c;
+  while (!words.empty()) {
+    const std::size_t size = utf8_sequence(words);
+    const std::string_view letter = words.substr(0, std::max<std::size_t>(size, 1));
+    if (size > 0 && !controls(letter))
+      shown += letter;
     else
-      shown += text("\\x", std::string(1, digits[byte >> 4]), std::string(1, digits[byte & 15]));
+      for (const char c : letter) shown += escaped(c);
+    words.remove_prefix(letter.size());
   }
   return shown;
 }

@@ -90,7 +90,7 @@ std::int32_t RegisteredTensors::cache_of(std::size_t layer) const {
 std::optional<Error> RegisteredTensors::check(std::size_t cache,
                                               std::span<const at::TensorBase> given) {
   const Cache& registered = registration_.data().caches[cache];
-  const std::vector<std::int32_t>& storages = registration_.index().storage_of[cache];
+  const TensorPlace* places = registration_.index().places_of(static_cast<std::int32_t>(cache));
   if (given.size() != registered.tensors.size())
     return Error{"layer " + registered.layer,
                  std::to_string(given.size()) + " tensors given, " +
@@ -102,7 +102,7 @@ std::optional<Error> RegisteredTensors::check(std::size_t cache,
                    "tensor " + std::to_string(i) + " " + why + ": give the registered tensor"};
     if (!same_metadata(given[i], registered.tensors[i]))
       return other_tensor(registered.layer, given[i], registered.tensors[i]);
-    if (auto wrong = check_storage(registered.layer, storages[i], given[i])) return wrong;
+    if (auto wrong = check_storage(registered.layer, places[i].storage, given[i])) return wrong;
   }
   return std::nullopt;
 }

@@ -25,10 +25,10 @@ RegistrationData arena(const std::vector<Place>& places) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::string name = "layer " + std::to_string(i);
     data.groups[0].layers.push_back(name);
-    data.caches.push_back({name,
-                           {tensor("int8", {4, 1024}, {places[i].stride, 1}, places[i].offset,
-                                   "arena")},
-                           false});
+    data.caches.push_back(
+        {name,
+         {tensor("int8", {4, 1024}, {places[i].stride, 1}, places[i].offset, "arena")},
+         false});
   }
   return data;
 }
@@ -52,17 +52,11 @@ void check_shared(const std::vector<Place>& places, std::size_t layer, std::size
   CHECK(found->decided);
 }
 
-std::vector<std::int32_t> twins(const RegistrationData& data) {
-  const Registration registration(data);
-  return audit::twins(registration.data(), registration.index(), {0, 1});
-}
-
 std::optional<std::string> owner_of(RegistrationData data, const Tensor& tensor) {
   data.caches.push_back({"lone", {tensor}, false});
   data.storages.push_back({"other", 1 << 20, "cpu"});
   const auto edit = edited(data);
-  const auto found =
-      audit::shares_with(*edit, static_cast<std::int32_t>(data.caches.size() - 1));
+  const auto found = audit::shares_with(*edit, static_cast<std::int32_t>(data.caches.size() - 1));
   return found ? std::optional<std::string>(*found) : std::nullopt;
 }
 
@@ -124,24 +118,6 @@ TEST_CASE("apart: groups may overlay each other, layers of one group may not") {
   CHECK(edit->problems[0].message.find("layer 0") != std::string::npos);
 }
 
-TEST_CASE("sharing: a layer with the same tensors as an earlier one of its group") {
-  CHECK(twins(arena({{0, 1024}, {0, 1024}})) == std::vector<std::int32_t>{-1, 0});
-  CHECK(twins(arena({{0, 1024}, {0, 2048}})) == std::vector<std::int32_t>{-1, -1});
-  CHECK(twins(arena({{0, 1024}, {4096, 1024}})) == std::vector<std::int32_t>{-1, -1});
-  RegistrationData data = arena({{0, 1024}, {0, 1024}});
-  data.storages.push_back({"other", 4096, "cpu"});
-  data.caches[1].tensors[0].storage = "other";
-  CHECK(twins(data) == std::vector<std::int32_t>{-1, -1});
-}
-
-TEST_CASE("sharing: a placement that puts them apart is believed") {
-  RegistrationData data = arena({{0, 1024}, {0, 1024}});
-  data.placements.push_back({"arena", {"layer 0", "layer 1"}, 0, 4096, 1024});
-  CHECK(twins(data) == std::vector<std::int32_t>{-1, -1});
-  data.placements[0].layer_stride = 0;
-  CHECK(twins(data) == std::vector<std::int32_t>{-1, 0});
-}
-
 TEST_CASE("sharing: a cache of no group whose bytes are a grouped layer's") {
   const RegistrationData data = arena({{0, 1024}, {4096, 1024}});
   CHECK(owner_of(data, data.caches[1].tensors[0]) == "layer 1");
@@ -173,8 +149,8 @@ TEST_CASE("groups: tokens of a block under decode context parallelism") {
 
 TEST_CASE("groups: sums, slots and outcome of each") {
   RegistrationData data = arena({{0, 1024}, {4096, 1024}});
-  data.groups[0].layer_specs.emplace("layer 1", spec("FullAttentionSpec", 16, 1024,
-                                                     {field("compress_ratio", 4)}));
+  data.groups[0].layer_specs.emplace(
+      "layer 1", spec("FullAttentionSpec", 16, 1024, {field("compress_ratio", 4)}));
   data.groups.push_back(dense_group());
   add_dense_layer(data, 1, "scratch");
   data.groups[1].spec.prefix_cacheable = false;

@@ -37,14 +37,10 @@ std::string judged(const Layer& layer, std::vector<ViewShape> views) {
 }
 
 /// Pages of 1,024 bytes, one behind the other.
-Layer dense() {
-  return {spec("FullAttentionSpec", 16, 1024), {contiguous("int8", {4, 1024})}, 4};
-}
+Layer dense() { return {spec("FullAttentionSpec", 16, 1024), {contiguous("int8", {4, 1024})}, 4}; }
 
 /// 1,000 of 1,024 bytes are payload.
-Layer padded() {
-  return {padded_attention(1024, 1000), {tensor("int8", {4, 1000}, {1024, 1})}, 4};
-}
+Layer padded() { return {padded_attention(1024, 1000), {tensor("int8", {4, 1000}, {1024, 1})}, 4}; }
 
 Layer planes() {
   return {spec("FullAttentionSpec", 16, 1024), {contiguous("bfloat16", {2, 4, 16, 2, 8})}, 4};

@@ -177,8 +177,10 @@ TEST_CASE("text: strings and whole numbers of every size, one after the other") 
 TEST_CASE("utf8: well-formed sequences only") {
   CHECK(valid_utf8("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"));
   CHECK(valid_utf8(""));
-  for (const char* wrong : {"\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80",
-                            "\xff", "\xe2\x82", "a\xc3"}) {
+  CHECK(valid_utf8("seven..\xc3\xa9 and more \xe2\x82\xac"));
+  for (const char* wrong :
+       {"a run of letters\x80", "seven..\xff.......", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80",
+        "\xf4\x90\x80\x80", "\x80", "\xff", "\xe2\x82", "a\xc3"}) {
     INFO(static_cast<int>(static_cast<unsigned char>(wrong[0])));
     CHECK_FALSE(valid_utf8(wrong));
   }

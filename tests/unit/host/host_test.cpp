@@ -42,8 +42,8 @@ std::string refused(const HostOptions& options) {
 }
 
 Registration given(const char* name) {
-  auto registration = read_registration(
-      file_text(std::filesystem::path(KVEDIT_TEST_DATA "/registrations") / name));
+  auto registration =
+      read_registration(file_text(std::filesystem::path(KVEDIT_TEST_DATA "/registrations") / name));
   REQUIRE(registration);
   return *registration;
 }
@@ -55,8 +55,8 @@ Registration kernel_paged() {
   data.storages.push_back({"s0", 1 << 22, "cpu"});
   data.caches.push_back({"attn", {contiguous("bfloat16", {68, 1, 32, 512})}, false});
   data.groups[0].layers.push_back("attn");
-  data.groups[0].spec = spec("FullAttentionSpec", 544, 557056,
-                             {field("num_kv_heads", 1), field("head_size", 256)});
+  data.groups[0].spec =
+      spec("FullAttentionSpec", 544, 557056, {field("num_kv_heads", 1), field("head_size", 256)});
   return Registration(data);
 }
 

@@ -130,17 +130,15 @@ TEST_CASE("match: without rules nothing is asked") {
 TEST_CASE("match: layers with equal facts and placement stride are one class") {
   const Layer a{spec("FullAttentionSpec", 16, 1024), {contiguous("int8", {4, 1024})}, 4};
   const Layer b = a;
-  std::vector<LayerClass> made;
-  match::Classes classes(made);
-  CHECK(classes.classify(a.facts(), -1) == 0);
-  CHECK(classes.classify(b.facts(), -1) == 1);
-  CHECK(classes.classify(a.facts(), -1) == 0);
-  CHECK(classes.classify(a.facts(), 1024) == 2);
-  LayerFacts fewer = a.facts();
-  fewer.num_blocks = 3;
-  CHECK(classes.classify(fewer, -1) == 3);
-  CHECK(classes.classify(b.facts(), -1) == 1);
-  REQUIRE(made.size() == 4);
-  CHECK(made[2].placed_stride == 1024);
-  CHECK(made[3].facts.num_blocks == 3);
+  const auto key = [](const Layer& layer, std::int64_t blocks, std::int64_t placed) {
+    return match::ClassKey{&layer.spec, layer.tensors.data(), &layer.group, blocks, placed};
+  };
+  match::Classes classes;
+  CHECK(classes.classify(key(a, 4, -1), 0) == 0);
+  CHECK(classes.classify(key(b, 4, -1), 1) == 1);
+  CHECK(classes.classify(key(a, 4, -1), 2) == 0);
+  CHECK(classes.classify(key(a, 4, 1024), 2) == 2);
+  CHECK(classes.classify(key(a, 3, -1), 3) == 3);
+  CHECK(classes.classify(key(b, 4, -1), 4) == 1);
+  CHECK(classes.classify(key(a, 3, -1), 4) == 3);
 }

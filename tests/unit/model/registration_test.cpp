@@ -1,6 +1,7 @@
 #include <kvedit/registration.hpp>
 
 #include <algorithm>
+#include <span>
 
 #include <catch2/catch.hpp>
 
@@ -11,6 +12,22 @@ using namespace kvedit;
 using namespace kvedit::testing;
 
 namespace {
+
+/// Two layers of one group in one storage, from the given elements on.
+RegistrationData two_layers(std::int64_t first, std::int64_t second) {
+  RegistrationData data = dense_data({"a", "b"});
+  data.storages[0].nbytes = 1 << 20;
+  for (Cache& cache : data.caches) cache.tensors[0].storage = data.storages[0].name;
+  data.caches[0].tensors[0].storage_offset = first;
+  data.caches[1].tensors[0].storage_offset = second;
+  return data;
+}
+
+std::int32_t twin_of_second(const RegistrationData& data) {
+  const Registration registration(data);
+  CHECK(registration.index().layers[0].twin == -1);
+  return registration.index().layers[1].twin;
+}
 
 std::vector<Tensor> pair_at(std::int64_t first, std::int64_t second, const char* storage = "s0",
                             const char* other = "s0") {
@@ -31,7 +48,7 @@ TEST_CASE("alike: distance within a storage, storages, shape, stride and dtype t
   const auto base = pair_at(0, 16);
   CHECK_FALSE(alike(base, pair_at(0, 17)));
   CHECK_FALSE(alike(base, pair_at(0, 16, "a", "b")));
-  CHECK_FALSE(alike(base, {base[0]}));
+  CHECK_FALSE(alike(base, std::span(base).first(1)));
   auto other = base;
   other[1].shape[1] = 4;
   CHECK_FALSE(alike(base, other));
@@ -65,13 +82,15 @@ TEST_CASE("index: layers by group with cache, leaf and placement; caches of no g
   CHECK(index.layers[0].cache == 0);
   CHECK(index.layers[0].placement == -1);
   CHECK(index.layers[1].placement == 0);
-  CHECK(placed_at(registration.data(), index.layers[1]) == 100 + 4096);
+  CHECK(index.layers[1].placed_at == 100 + 4096);
+  CHECK(index.layers[1].placed_storage == 1);
   CHECK(index.layers[2].group == 1);
   CHECK(index.layers[2].spec->kind == Kind::sliding_window);
   CHECK(index.layers[3].cache == -1);
   CHECK(index.layers[3].spec->kind == Kind::full_attention);
   CHECK(index.ungrouped == std::vector<std::int32_t>{3});
-  CHECK(index.storage_of[3] == std::vector<std::int32_t>{0});
+  CHECK(index.places_of(3)[0].storage == 0);
+  CHECK(index.places_of(3)[0].begin == 0);
   CHECK(index.repeated.empty());
 }
 
@@ -102,7 +121,7 @@ TEST_CASE("index: names given twice are kept, and the first has them") {
   std::sort(repeated.begin(), repeated.end());
   CHECK(repeated == std::vector<std::string>{"a", "b", "storage of a"});
   CHECK(index.layers[1].cache == 1);
-  CHECK(index.storage_of[0][0] == 0);
+  CHECK(index.places_of(0)[0].storage == 0);
 }
 
 TEST_CASE("index: an unknown storage has no number, and placements of hostile size are summed") {
@@ -110,8 +129,62 @@ TEST_CASE("index: an unknown storage has no number, and placements of hostile si
   data.caches[0].tensors[0].storage = "nowhere";
   data.placements.push_back({"storage of a", {"x", "y", "z", "a"}, INT64_MAX, INT64_MAX, 1});
   const Registration registration(data);
-  CHECK(registration.index().storage_of[0][0] == -1);
-  CHECK(placed_at(registration.data(), registration.index().layers[0]) == Int128{INT64_MAX} * 4);
+  CHECK(registration.index().places_of(0)[0].storage == -1);
+  CHECK(registration.index().layers[0].placed_at == Int128{INT64_MAX} * 4);
+}
+
+TEST_CASE("index: where a tensor begins in bytes, or that it is nowhere") {
+  const auto begin_of = [](std::int64_t offset, const char* dtype) {
+    RegistrationData data = dense_data({"a"});
+    data.caches[0].tensors[0] = contiguous(dtype, {4, 8}, offset, "storage of a");
+    return Registration(data).index().places_of(0)[0].begin;
+  };
+  CHECK(begin_of(100, "float32") == 400);
+  CHECK(begin_of(-1, "float32") == -1);
+  CHECK(begin_of(INT64_MAX, "float32") == -1);
+  CHECK(begin_of(INT64_MAX, "int8") == -1);
+  CHECK(begin_of(INT64_MIN, "int8") == -1);
+}
+
+TEST_CASE("index: a layer with the same tensors as an earlier one of its group") {
+  CHECK(twin_of_second(two_layers(64, 64)) == 0);
+  CHECK(twin_of_second(two_layers(64, 128)) == -1);
+  RegistrationData data = two_layers(64, 64);
+  data.caches[1].tensors[0].stride[0] *= 2;
+  CHECK(twin_of_second(data) == -1);
+  data = two_layers(64, 64);
+  data.caches[1].tensors[0].storage = data.storages[1].name;
+  CHECK(twin_of_second(data) == -1);
+  data = two_layers(64, 64);
+  data.groups.push_back(data.groups[0]);
+  data.groups[0].layers = {"a"};
+  data.groups[1].layers = {"b"};
+  CHECK(twin_of_second(data) == -1);
+}
+
+TEST_CASE("index: a placement that puts them apart is believed") {
+  RegistrationData data = two_layers(0, 0);
+  data.placements.push_back({data.storages[0].name, {"a", "b"}, 0, 4096, 1024});
+  CHECK(twin_of_second(data) == -1);
+  data.placements[0].layer_stride = 0;
+  CHECK(twin_of_second(data) == 0);
+  data.placements[0].layers = {"a"};
+  data.placements.push_back({data.storages[0].name, {"b"}, 0, 0, 2048});
+  CHECK(twin_of_second(data) == -1);
+  data.placements[1].block_stride = 1024;
+  CHECK(twin_of_second(data) == 0);
+  data.placements[1].storage = data.storages[1].name;
+  CHECK(twin_of_second(data) == -1);
+}
+
+TEST_CASE("index: a layer may be the twin of one that is not the first at its place") {
+  RegistrationData data = two_layers(0, 0);
+  add_dense_layer(data, 0, "c");
+  data.caches[2].tensors[0] = data.caches[1].tensors[0];
+  data.caches[0].tensors[0].shape[1] = 2;
+  const Registration registration(data);
+  CHECK(registration.index().layers[1].twin == -1);
+  CHECK(registration.index().layers[2].twin == 1);
 }
 
 TEST_CASE("dtype: size and DLPack code by PyTorch's name, and names we do not know") {

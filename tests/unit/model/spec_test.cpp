@@ -40,7 +40,8 @@ std::string wrong_field(Attribute more, std::string type = "FullAttentionSpec") 
   return spec.error().where;
 }
 
-std::optional<std::int64_t> state_bytes(Value shapes, Value dtypes, std::string type = "MambaSpec") {
+std::optional<std::int64_t> state_bytes(Value shapes, Value dtypes,
+                                        std::string type = "MambaSpec") {
   return right({{"shapes", std::move(shapes)}, {"dtypes", std::move(dtypes)}}, std::move(type))
       .state_bytes;
 }
@@ -67,8 +68,11 @@ TEST_CASE("spec: every field the host reads, and its default") {
   CHECK_FALSE(plain.tokens_per_state);
   CHECK_FALSE(plain.state_bytes);
 
-  const Spec full = right({field("page_size_padded", 4096), field("unpadded_page_size_bytes", 4000),
-                           field("head_size", 128), field("head_size_v", 64), field("num_states", 4),
+  const Spec full = right({field("page_size_padded", 4096),
+                           field("unpadded_page_size_bytes", 4000),
+                           field("head_size", 128),
+                           field("head_size_v", 64),
+                           field("num_states", 4),
                            field("mamba_cache_mode", "all"),
                            {"prefix_cacheable", Value::of(false)},
                            {"has_layer_views", Value::of(false)},
@@ -87,8 +91,9 @@ TEST_CASE("spec: every field the host reads, and its default") {
 TEST_CASE("spec: heads are head slots, else heads, else KV heads") {
   CHECK(right({field("num_kv_heads", 2)}).heads == 2);
   CHECK(right({field("num_heads", 3), field("num_kv_heads", 2)}).heads == 3);
-  CHECK(right({field("num_head_slots", 4), field("num_heads", 3), field("num_kv_heads", 2)}).heads ==
-        4);
+  CHECK(
+      right({field("num_head_slots", 4), field("num_heads", 3), field("num_kv_heads", 2)}).heads ==
+      4);
 }
 
 TEST_CASE("spec: kind as given, else the first known name of type, then bases") {
@@ -163,8 +168,8 @@ TEST_CASE("spec: required fields") {
 TEST_CASE("spec: state bytes are the sum over shapes and dtypes") {
   CHECK(state_bytes(Value::of(std::vector{numbers({3, 6144}), numbers({16, 128, 128})}),
                     names({"bfloat16", "float32"})) == 3 * 6144 * 2 + 16 * 128 * 128 * 4);
-  CHECK_FALSE(state_bytes(Value::of(std::vector{numbers({3})}), names({"float32"}),
-                          "FullAttentionSpec"));
+  CHECK_FALSE(
+      state_bytes(Value::of(std::vector{numbers({3})}), names({"float32"}), "FullAttentionSpec"));
 }
 
 TEST_CASE("spec: states that contradict themselves are marked, not guessed") {

@@ -19,11 +19,12 @@ struct Presented {
   std::optional<Failure> failure;
 };
 
-Presented present(const Layer& layer, Profile profile, const Plan* plan = nullptr) {
+Presented shown(const Layer& layer, Profile profile, const Plan* plan = nullptr,
+                std::int64_t placed = -1) {
   Presented made;
   made.of.facts = layer.facts();
   made.of.rule = plan ? 0 : -1;
-  auto proof = prove::prove(made.of.facts, -1, plan);
+  auto proof = prove::prove(made.of.facts, placed, plan);
   if (const auto* failure = std::get_if<Failure>(&proof)) FAIL(failure->message);
   made.of.page = std::get<ProvedPage>(proof);
   made.failure = present::present(made.of, profile);
@@ -60,7 +61,8 @@ void check_refused(const Presented& made) {
 
 Spec attention(std::int64_t block_size, std::int64_t page, std::int64_t heads,
                std::int64_t head_size, const char* type = "FullAttentionSpec") {
-  return spec(type, block_size, page, {field("num_kv_heads", heads), field("head_size", head_size)});
+  return spec(type, block_size, page,
+              {field("num_kv_heads", heads), field("head_size", head_size)});
 }
 
 constexpr Role B = Role::block, KV = Role::kv, H = Role::head, T = Role::token, C = Role::content;
@@ -69,11 +71,10 @@ constexpr Role B = Role::block, KV = Role::kv, H = Role::head, T = Role::token, 
 
 TEST_CASE("present: dense attention as registered, or its page as bytes") {
   // 16 tokens of one head, K beside V of 16 elements: 1,024 bytes in steps of 2,048.
-  const Layer layer{attention(16, 1024, 1, 16),
-                    {tensor("bfloat16", {4, 1, 16, 32}, {1024, 512, 32, 1})},
-                    4};
+  const Layer layer{
+      attention(16, 1024, 1, 16), {tensor("bfloat16", {4, 1, 16, 32}, {1024, 512, 32, 1})}, 4};
   for (const Profile profile : profiles) {
-    const Presented made = present(layer, profile);
+    const Presented made = shown(layer, profile);
     if (profile == Profile::bytes)
       check_view(made, "uint8", {4, 1024}, {2048, 1});
     else
@@ -81,20 +82,20 @@ TEST_CASE("present: dense attention as registered, or its page as bytes") {
     CHECK(made.of.slots == 16);
     CHECK_FALSE(made.of.opaque);
   }
-  CHECK(present(layer, Profile::native).of.views[0].axes == Roles{B, H, T, C});
+  CHECK(shown(layer, Profile::native).of.views[0].axes == Roles{B, H, T, C});
 }
 
 TEST_CASE("present: bytes show the padding of a page too") {
   const Layer layer{padded_attention(1024, 1000), {tensor("int8", {4, 1000}, {1024, 1})}, 4};
-  check_view(present(layer, Profile::bytes), "uint8", {4, 1024}, {1024, 1});
+  check_view(shown(layer, Profile::bytes), "uint8", {4, 1024}, {1024, 1});
 }
 
 TEST_CASE("present: content that is not K beside V of one head is opaque") {
   const Tensor memory = contiguous("bfloat16", {4, 1, 16, 32});
-  CHECK_FALSE(present({attention(16, 1024, 1, 16), {memory}, 4}, Profile::native).of.opaque);
-  CHECK(present({attention(16, 1024, 1, 24), {memory}, 4}, Profile::native).of.opaque);
+  CHECK_FALSE(shown({attention(16, 1024, 1, 16), {memory}, 4}, Profile::native).of.opaque);
+  CHECK(shown({attention(16, 1024, 1, 24), {memory}, 4}, Profile::native).of.opaque);
   Tensor quantised = contiguous("uint8", {4, 1, 16, 64});
-  CHECK(present({attention(16, 1024, 1, 32), {quantised}, 4}, Profile::native).of.opaque);
+  CHECK(shown({attention(16, 1024, 1, 32), {quantised}, 4}, Profile::native).of.opaque);
 }
 
 TEST_CASE("present: sub-paged attention in synthetic axes") {
@@ -102,68 +103,68 @@ TEST_CASE("present: sub-paged attention in synthetic axes") {
   const Layer heads_first{attention(16, 1024, 2, 8), {contiguous("bfloat16", {8, 2, 8, 16})}, 4};
   const Layer tokens_first{attention(16, 1024, 2, 8), {contiguous("bfloat16", {8, 8, 2, 16})}, 4};
   const Plan heads = named(heads_first, {B, H, T, C}), tokens = named(tokens_first, {B, T, H, C});
-  check_view(present(heads_first, Profile::native, &heads), "bfloat16", {4, 2, 16, 1, 16},
+  check_view(shown(heads_first, Profile::native, &heads), "bfloat16", {4, 2, 16, 1, 16},
              {512, 256, 16, 16, 1});
-  check_view(present(tokens_first, Profile::native, &tokens), "bfloat16", {4, 2, 16, 1, 16},
+  check_view(shown(tokens_first, Profile::native, &tokens), "bfloat16", {4, 2, 16, 1, 16},
              {512, 256, 16, 16, 1});
-  check_view(present(heads_first, Profile::packed, &heads), "bfloat16", {4, 1, 16, 32},
+  check_view(shown(heads_first, Profile::packed, &heads), "bfloat16", {4, 1, 16, 32},
              {512, 512, 32, 1});
-  check_view(present(tokens_first, Profile::packed, &tokens), "bfloat16", {4, 16, 1, 32},
+  check_view(shown(tokens_first, Profile::packed, &tokens), "bfloat16", {4, 16, 1, 32},
              {512, 32, 32, 1});
   for (const Profile profile : profiles) {
-    const Presented made = present(heads_first, profile, &heads);
+    const Presented made = shown(heads_first, profile, &heads);
     CHECK(made.of.slots == 16);
     CHECK(made.of.opaque);
   }
-  check_view(present(heads_first, Profile::bytes, &heads), "uint8", {4, 1024}, {1024, 1});
+  check_view(shown(heads_first, Profile::bytes, &heads), "uint8", {4, 1024}, {1024, 1});
 }
 
 TEST_CASE("present: first in memory decides, not in the order of axes") {
   const Tensor tokens_outside = contiguous("bfloat16", {8, 8, 2, 16});
   const Layer layer{attention(16, 1024, 2, 8), {permuted(tokens_outside, {0, 2, 1, 3})}, 4};
   const Plan plan = named(layer, {B, H, T, C});
-  check_view(present(layer, Profile::packed, &plan), "bfloat16", {4, 16, 1, 32}, {512, 32, 32, 1});
+  check_view(shown(layer, Profile::packed, &plan), "bfloat16", {4, 16, 1, 32}, {512, 32, 32, 1});
 }
 
 TEST_CASE("present: where no width fills the page exactly, only bytes show it") {
   // 24 tokens do not divide 512 elements.
   const Layer layer{attention(24, 1024, 2, 8), {contiguous("bfloat16", {8, 2, 8, 16})}, 4};
   const Plan plan = named(layer, {B, H, T, C});
-  check_refused(present(layer, Profile::native, &plan));
-  check_refused(present(layer, Profile::packed, &plan));
-  check_view(present(layer, Profile::bytes, &plan), "uint8", {4, 1024}, {1024, 1});
+  check_refused(shown(layer, Profile::native, &plan));
+  check_refused(shown(layer, Profile::packed, &plan));
+  check_view(shown(layer, Profile::bytes, &plan), "uint8", {4, 1024}, {1024, 1});
 }
 
 TEST_CASE("present: planes, one entry a block") {
   const Layer layer{attention(16, 1024, 2, 8), {contiguous("bfloat16", {2, 4, 16, 2, 8})}, 4};
   for (const Profile profile : {Profile::native, Profile::packed}) {
-    const Presented made = present(layer, profile);
+    const Presented made = shown(layer, profile);
     check_view(made, "bfloat16", {2, 4, 16, 2, 8}, {1024, 256, 16, 8, 1}, 1);
     CHECK(made.of.views[0].axes == Roles{KV, B, T, H, C});
     CHECK(made.of.slots == 16);
     CHECK_FALSE(made.of.opaque);
   }
-  check_refused(present(layer, Profile::bytes));
+  check_refused(shown(layer, Profile::bytes));
 }
 
 TEST_CASE("present: planes of kernel pages, tokens first") {
   const Layer layer{attention(16, 1024, 2, 8), {contiguous("bfloat16", {2, 8, 8, 2, 8})}, 4};
   const Plan plan = named(layer, {KV, B, T, H, C});
   for (const Profile profile : {Profile::native, Profile::packed})
-    check_view(present(layer, profile, &plan), "bfloat16", {2, 4, 16, 2, 8}, {1024, 256, 16, 8, 1},
+    check_view(shown(layer, profile, &plan), "bfloat16", {2, 4, 16, 2, 8}, {1024, 256, 16, 8, 1},
                1);
-  check_refused(present(layer, Profile::bytes, &plan));
+  check_refused(shown(layer, Profile::bytes, &plan));
 }
 
 TEST_CASE("present: planes of kernel pages, heads first") {
   const Layer layer{attention(16, 1024, 2, 8), {contiguous("bfloat16", {2, 8, 2, 8, 8})}, 4};
   const Plan plan = named(layer, {KV, B, H, T, C});
   for (const Profile profile : {Profile::native, Profile::packed}) {
-    const Presented made = present(layer, profile, &plan);
+    const Presented made = shown(layer, profile, &plan);
     check_view(made, "bfloat16", {2, 4, 16, 1, 16}, {1024, 256, 16, 16, 1}, 1);
     CHECK(made.of.opaque);
   }
-  check_refused(present(layer, Profile::bytes, &plan));
+  check_refused(shown(layer, Profile::bytes, &plan));
 }
 
 TEST_CASE("present: latent pages keep their rank, states merged") {
@@ -172,24 +173,24 @@ TEST_CASE("present: latent pages keep their rank, states merged") {
   const Layer rank4{latent, {contiguous("bfloat16", {8, 1, 8, 32})}, 4};
   const Plan plan3 = named(rank3, {B, T, C}), plan4 = named(rank4, {B, H, T, C});
   for (const Profile profile : {Profile::native, Profile::packed}) {
-    check_view(present(rank3, profile, &plan3), "bfloat16", {4, 16, 32}, {512, 32, 1});
-    const Presented made = present(rank4, profile, &plan4);
+    check_view(shown(rank3, profile, &plan3), "bfloat16", {4, 16, 32}, {512, 32, 1});
+    const Presented made = shown(rank4, profile, &plan4);
     REQUIRE_FALSE(made.failure);
     CHECK(made.of.views[0].shape == Numbers{4, 1, 16, 32});
     CHECK(made.of.views[0].stride[0] == 512);
     CHECK(made.of.views[0].stride[2] == 32);
   }
-  check_view(present(rank3, Profile::bytes, &plan3), "uint8", {4, 1024}, {1024, 1});
+  check_view(shown(rank3, Profile::bytes, &plan3), "uint8", {4, 1024}, {1024, 1});
 }
 
 TEST_CASE("present: declared compression keeps its states") {
   // 16 tokens in 4 states, 2 in each kernel page.
-  const Layer layer{spec("MLAAttentionSpec", 16, 256,
-                         {field("head_size", 32), field("num_states", 4)}),
-                    {contiguous("bfloat16", {8, 2, 32})},
-                    4};
+  const Layer layer{
+      spec("MLAAttentionSpec", 16, 256, {field("head_size", 32), field("num_states", 4)}),
+      {contiguous("bfloat16", {8, 2, 32})},
+      4};
   const Plan plan = named(layer, {B, T, C});
-  const Presented made = present(layer, Profile::native, &plan);
+  const Presented made = shown(layer, Profile::native, &plan);
   check_view(made, "bfloat16", {4, 4, 32}, {128, 32, 1});
   CHECK(made.of.slots == 4);
 }
@@ -206,17 +207,17 @@ TEST_CASE("present: recurrent states in one page, in the dtype of the first tens
   plan.boxes[0].axes.push_back({256, 4, C});
   // 256 elements: 2 x 16 x 8.
   for (const Profile profile : {Profile::native, Profile::packed}) {
-    const Presented made = present(layer(16), profile, &plan);
+    const Presented made = shown(layer(16), profile, &plan);
     check_view(made, "float32", {4, 2, 16, 1, 8}, {256, 128, 8, 8, 1});
     CHECK(made.of.slots == 16);
     CHECK(made.of.opaque);
   }
-  const Presented uneven = present(layer(24), Profile::native, &plan);
+  const Presented uneven = shown(layer(24), Profile::native, &plan);
   check_view(uneven, "float32", {4, 1, 256}, {256, 256, 1});
   CHECK(uneven.of.slots == 1);
   CHECK(uneven.of.opaque);
   for (const std::int64_t block_size : {16, 24})
-    check_view(present(layer(block_size), Profile::bytes, &plan), "uint8", {4, 1024}, {1024, 1});
+    check_view(shown(layer(block_size), Profile::bytes, &plan), "uint8", {4, 1024}, {1024, 1});
 }
 
 TEST_CASE("present: a recurrent row is cut into slots, tokens or heads first by the layout") {
@@ -227,6 +228,7 @@ TEST_CASE("present: a recurrent row is cut into slots, tokens or heads first by 
   // ceil(row / 16), rounded up to the widest step that divides the page's and fits.
   const Row rows[] = {
       {"int8", 1000, 1024, 64},     // 63 → 16 bytes
+      {"int8", 800, 1024, 64},      // 50 → 16 bytes, not 8
       {"bfloat16", 500, 1024, 32},  // 32 already
       {"int8", 970, 1000, 62},      // 61 → 2 bytes: 64 would leave the page
       {"int8", 90, 104, 6},         // 6 already, in steps of 2 bytes
@@ -240,17 +242,18 @@ TEST_CASE("present: a recurrent row is cut into slots, tokens or heads first by 
     INFO(row.dtype << " row of " << row.row << " in a page of " << row.page);
     for (const char* layout : {"", "NHD", "LBNHC", "BLNHC"}) {
       layer.layout = layout;
-      const Presented made = present(layer, Profile::native, &plan);
+      const Presented made = shown(layer, Profile::native, &plan);
       check_view(made, row.dtype, {4, 16, 1, width}, {step, width, width, 1});
       CHECK(made.of.slots == 16);
       CHECK(made.of.opaque);
     }
     for (const char* layout : {"HND", "LBHNC", "BLHNC", "LHBNC", "BHLNC"}) {
       layer.layout = layout;
-      check_view(present(layer, Profile::packed, &plan), row.dtype, {4, 1, 16, width},
+      check_view(shown(layer, Profile::packed, &plan, row.page), row.dtype, {4, 1, 16, width},
                  {step, 16 * width, width, 1});
     }
-    check_view(present(layer, Profile::bytes, &plan), "uint8", {4, row.page}, {row.page, 1});
+    check_view(shown(layer, Profile::bytes, &plan, row.page), "uint8", {4, row.page},
+               {row.page, 1});
   }
 }
 
@@ -259,7 +262,7 @@ TEST_CASE("present: a recurrent row that no width fits is one slot, as registere
   const Layer layer{spec("MambaSpec", 16, 1020), {tensor("int8", {4, 1000}, {1020, 1})}, 4};
   const Plan plan = named(layer, {B, C});
   for (const Profile profile : {Profile::native, Profile::packed}) {
-    const Presented made = present(layer, profile, &plan);
+    const Presented made = shown(layer, profile, &plan);
     check_view(made, "int8", {4, 1000}, {1020, 1});
     CHECK(made.of.slots == 1);
     CHECK(made.of.opaque);
@@ -270,24 +273,24 @@ TEST_CASE("present: heads outside and several tensors as registered; bytes only 
   const Tensor memory = contiguous("bfloat16", {3, 8, 16, 32});
   const Layer outside{attention(16, 3072, 3, 16), {permuted(memory, {1, 0, 2, 3})}, 8, "LHBNC"};
   for (const Profile profile : {Profile::native, Profile::packed})
-    check_view(present(outside, profile), "bfloat16", {8, 3, 16, 32}, {512, 4096, 32, 1});
-  check_refused(present(outside, Profile::bytes));
+    check_view(shown(outside, profile), "bfloat16", {8, 3, 16, 32}, {512, 4096, 32, 1});
+  check_refused(shown(outside, Profile::bytes));
 
   Layer pair{attention(16, 1024, 2, 8),
              {contiguous("bfloat16", {4, 16, 2, 8}, 0, "a"),
               contiguous("bfloat16", {4, 16, 2, 8}, 0, "b")},
              4};
-  const Presented made = present(pair, Profile::native);
+  const Presented made = shown(pair, Profile::native);
   REQUIRE_FALSE(made.failure);
   REQUIRE(made.of.views.size() == 2);
   CHECK(made.of.views[1].tensor == 1);
   CHECK(made.of.views[1].shape == Numbers{4, 16, 2, 8});
   CHECK(made.of.views[1].axes == Roles{B, T, H, C});
-  check_refused(present(pair, Profile::bytes));
+  check_refused(shown(pair, Profile::bytes));
 
   pair.tensors = {tensor("bfloat16", {4, 16, 2, 8}, {512, 16, 8, 1}),
                   tensor("bfloat16", {4, 16, 2, 8}, {512, 16, 8, 1}, 256)};
-  check_view(present(pair, Profile::bytes), "uint8", {4, 1024}, {1024, 1});
+  check_view(shown(pair, Profile::bytes), "uint8", {4, 1024}, {1024, 1});
 }
 
 TEST_CASE("present: a declared order that merges into no row keeps its own axes") {
@@ -296,8 +299,8 @@ TEST_CASE("present: a declared order that merges into no row keeps its own axes"
   for (const Axis& axis : {Axis{4, 512, B}, Axis{2, 2048, Role::kernel_page}, Axis{8, 64, T},
                            Axis{2, 32, H}, Axis{16, 2, C}})
     striped.boxes[0].axes.push_back(axis);
-  const Presented made = present(layer, Profile::native, &striped);
+  const Presented made = shown(layer, Profile::native, &striped);
   check_view(made, "bfloat16", {4, 2, 8, 2, 16}, {256, 1024, 32, 16, 1});
   CHECK(made.of.slots == 16);
-  check_refused(present(layer, Profile::bytes, &striped));
+  check_refused(shown(layer, Profile::bytes, &striped));
 }

@@ -69,7 +69,8 @@ TEST_CASE("page: a row that covers the states gives just the states") {
 }
 
 TEST_CASE("page: states side by side in a page are one range, states with a gap their own") {
-  const ProvedPage together = proved({states(16, 1024, {64, 128}), {state(64, 0), state(128, 256)}, 4});
+  const ProvedPage together =
+      proved({states(16, 1024, {64, 128}), {state(64, 0), state(128, 256)}, 4});
   CHECK(together.window);
   CHECK(together.owned == Parts{{0, 0, 1024, {{0, 1024}}}});
   CHECK(together.payload == Parts{{0, 0, 1024, {{0, 768}}}});
@@ -109,10 +110,10 @@ TEST_CASE("page: heads outside the blocks own a range each") {
 }
 
 TEST_CASE("page: tensors in storages of their own are parts of their own") {
-  const ProvedPage page = proved({attention(1024),
-                                  {contiguous("int8", {4, 512}, 0, "a"),
-                                   tensor("int8", {4, 512}, {600, 1}, 0, "b")},
-                                  4});
+  const ProvedPage page =
+      proved({attention(1024),
+              {contiguous("int8", {4, 512}, 0, "a"), tensor("int8", {4, 512}, {600, 1}, 0, "b")},
+              4});
   CHECK_FALSE(page.window);
   CHECK(page.owned == Parts{{0, 0, 512, {{0, 512}}}, {1, 0, 600, {{0, 512}}}});
   CHECK(page.block_bytes == 1024);

@@ -157,9 +157,10 @@ TEST_CASE("plan: numbers that mean nothing are refused, not computed with") {
 }
 
 TEST_CASE("plan: one box for all tensors of a page") {
-  const Layer layer{states(16, 1024, {64, 128}),
-                    {tensor("float32", {4, 64}, {256, 1}), tensor("float32", {4, 128}, {256, 1}, 64)},
-                    4};
+  const Layer layer{
+      states(16, 1024, {64, 128}),
+      {tensor("float32", {4, 64}, {256, 1}), tensor("float32", {4, 128}, {256, 1}, 64)},
+      4};
   const ProvedPage page = proved(layer, plan({blocks(4, 1024), content(256, 4)}, false, 0, 4));
   CHECK(page.window);
   CHECK_FALSE(page.declared);

@@ -45,7 +45,9 @@ RuleBook kernel_pages() {
     Box box{0, 0, tensor.dtype.itemsize, {}};
     for (std::size_t a = 0; a < tensor.shape.size(); ++a)
       box.axes.push_back({tensor.shape[a], tensor.stride[a] * tensor.dtype.itemsize,
-                          a == 0 ? Role::block : a == 2 ? Role::token : Role::content});
+                          a == 0   ? Role::block
+                          : a == 2 ? Role::token
+                                   : Role::content});
     return Answer{Verdict::match, "17 kernel pages make the page", {{box}, false}, {}};
   });
   return book;
@@ -76,14 +78,16 @@ RegistrationData padded() {
 }
 
 RegistrationData hostile() {
-  const std::string evil = "evil\x1b[31m\r\n\t\x7f\xc2\x9b" "31m";
+  const std::string evil =
+      "evil\x1b[31m\r\n\t\x7f\xc2\x9b"
+      "31m";
   RegistrationData data = dense_data({evil, evil + "2"});
   data.model = data.engine_name = data.engine_version = evil;
   data.layout = evil;
   data.groups[0].role = evil;
-  data.groups[0].spec = *make_spec(evil, {evil}, {field("block_size", 16), field("kind", "unknown"),
-                                                  field("page_size_bytes", 1024),
-                                                  field(evil, evil.c_str())});
+  data.groups[0].spec = *make_spec(evil, {evil},
+                                   {field("block_size", 16), field("kind", "unknown"),
+                                    field("page_size_bytes", 1024), field(evil, evil.c_str())});
   for (Cache& cache : data.caches) cache.tensors[0].dtype = opaque_dtype(evil, 2);
   return data;
 }
@@ -137,7 +141,8 @@ TEST_CASE("explain: eighty layers of four kinds are a screen") {
                                {field("num_kv_heads", 1), field("head_size", 16),
                                 field("group", static_cast<std::int64_t>(g))});
   }
-  for (std::size_t l = 0; l < 80; ++l) add_dense_layer(data, l % 4, "model.layers." + std::to_string(l));
+  for (std::size_t l = 0; l < 80; ++l)
+    add_dense_layer(data, l % 4, "model.layers." + std::to_string(l));
   const std::string text = explain(edited(data));
   CHECK(std::count(text.begin(), text.end(), '\n') <= 40);
   check_has(text, {"80 layers", "20 x ", "model.layers.0", "model.layers.3", "16 tokens"});
@@ -170,7 +175,9 @@ TEST_CASE("explain layer: a refused layer shows its problem and the rules asked"
 }
 
 TEST_CASE("explain: names from outside are shown, not obeyed, in colour or not") {
-  const Result result = edited(hostile());
+  RuleBook book;
+  add_rule(book, "test.shouts", [](const LayerFacts&) { return no_match("\x1b[2J\r\xc2\x9b"); });
+  const Result result = edited(hostile(), std::move(book));
   for (std::size_t l = 0; l < result.layer_count(); ++l) {
     CHECK_FALSE(has_control(explain(result)));
     CHECK_FALSE(has_control(explain_layer(result, result.layer(l))));

@@ -138,7 +138,9 @@ TEST_CASE("validate: every validator is asked; refusal and failure keep the pack
 
 TEST_CASE("validate: cross attention does not hide what a validator says") {
   Judged judged({spec("CrossAttentionSpec", 16, 1024)});
-  judged.book.validators.push_back(std::make_shared<SayingValidator>(
-      "a.pack", [](auto, std::int64_t) { return Answer{Verdict::refuse, "no", {}, {}}; }));
+  judged.book.validators.push_back(
+      std::make_shared<SayingValidator>("a.pack", [](auto, std::int64_t) {
+        return Answer{Verdict::refuse, "no", {}, {}};
+      }));
   CHECK(judged.run().size() == 2);
 }
