@@ -12,6 +12,10 @@ ViewShape make_view(const DType& dtype, std::uint32_t tensor, std::int64_t offse
   view.dtype = dtype;
   view.tensor = tensor;
   view.offset = offset_bytes;
+  constexpr std::size_t usual_rank = 5;
+  view.shape.reserve(usual_rank);
+  view.stride.reserve(usual_rank);
+  view.axes.reserve(usual_rank);
   for (const ViewAxis& axis : axes) {
     if (axis.role == Role::block) view.block_axis = static_cast<std::uint32_t>(view.shape.size());
     view.shape.push_back(axis.extent);

@@ -46,6 +46,7 @@ class Search {
  public:
   Search(const LayerFacts& facts, std::int64_t placed_stride)
       : facts_(facts), placed_stride_(placed_stride) {
+    orders_.reserve(facts.tensors.size());
     for (const Tensor& tensor : facts.tensors) orders_.push_back(memory_order(tensor));
   }
 
