@@ -126,22 +126,30 @@ bool placed_apart(const RegistrationData& data, const LayerRef& a, const LayerRe
          p.block_stride != q.block_stride;
 }
 
-/// Layers of one group whose first tensors lie at one place, in the order of the layers.
+bool same_place(const RegistrationData& data, const LayerRef& a, const LayerRef& b) {
+  const auto tensors = [&](const LayerRef& layer) -> const std::vector<Tensor>& {
+    return data.caches[static_cast<std::size_t>(layer.cache)].tensors;
+  };
+  return tensors(a) == tensors(b) && *a.name != *b.name && !placed_apart(data, a, b);
+}
+
+/// Layers of one group with the same tensors at one place, in the order of the layers.
 void find_twins(const RegistrationData& data, std::size_t group, RegistrationIndex& index) {
-  std::map<std::pair<std::int32_t, std::int64_t>, std::size_t> first_at;
+  std::multimap<std::pair<std::int32_t, std::int64_t>, std::size_t> at;
   for (std::size_t l = index.group_begin[group]; l < index.group_begin[group + 1]; ++l) {
     LayerRef& layer = index.layers[l];
     if (layer.cache < 0) continue;
     const Cache& cache = data.caches[static_cast<std::size_t>(layer.cache)];
     if (cache.tensors.empty()) continue;
-    const TensorPlace& place = *index.places_of(layer.cache);
-    const auto [known, added] =
-        first_at.emplace(std::pair(place.storage, cache.tensors[0].storage_offset), l);
-    if (added) continue;
-    const LayerRef& earlier = index.layers[known->second];
-    if (data.caches[static_cast<std::size_t>(earlier.cache)].tensors == cache.tensors &&
-        *earlier.name != *layer.name && !placed_apart(data, layer, earlier))
-      layer.twin = static_cast<std::int32_t>(known->second);
+    const std::pair place(index.places_of(layer.cache)->storage, cache.tensors[0].storage_offset);
+    const auto [begin, end] = at.equal_range(place);
+    const auto twin = std::find_if(begin, end, [&](const auto& earlier) {
+      return same_place(data, layer, index.layers[earlier.second]);
+    });
+    if (twin != end)
+      layer.twin = static_cast<std::int32_t>(twin->second);
+    else
+      at.emplace(place, l);
   }
 }
 

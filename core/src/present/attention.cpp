@@ -48,6 +48,40 @@ std::variant<Shown, Failure> synthetic(const LayerFacts& facts, const ProvedPage
   return shown;
 }
 
+/// K and V in planes outside the block axis, each with one run of bytes a block.
+bool dense_planes(const Box& box) {
+  const Axis* planes = axis_of(box, Role::kv);
+  const Axis* blocks = axis_of(box, Role::block);
+  if (!planes || planes->extent != 2 || planes->stride <= blocks->stride) return false;
+  Box plane = box;
+  for (Axis& axis : plane.axes)
+    if (axis.role == Role::kv) axis.extent = 1;
+  return dense(plane);
+}
+
+std::variant<Shown, Failure> synthetic_planes(const LayerFacts& facts, const ProvedPage& page,
+                                              const Box& box) {
+  const DType& dtype = facts.tensors[box.tensor].dtype;
+  const std::int64_t elements = block_bytes(box) / 2 / dtype.itemsize;
+  const std::int64_t slots = facts.spec->block_size;
+  if (elements % slots != 0)
+    return cannot_show(text("its ", page.kernel_pages, " kernel pages have ", elements,
+                            " elements a plane and block, which ", slots,
+                            " slots do not divide; use the page map"),
+                       {{"elements", elements}, {"slots", slots}});
+  const std::int64_t width = elements / slots;
+  Shown shown;
+  shown.slots = facts.slots;
+  shown.views.push_back(
+      make_view(dtype, box.tensor, box.offset,
+                {{2, axis_of(box, Role::kv)->stride / dtype.itemsize, Role::opaque},
+                 {page.blocks, axis_of(box, Role::block)->stride / dtype.itemsize, Role::block},
+                 {slots, width, Role::opaque},
+                 {1, width, Role::opaque},
+                 {width, 1, Role::opaque}}));
+  return shown;
+}
+
 }  // namespace
 
 Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claimed) {
@@ -70,6 +104,9 @@ std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage
     return synthetic(facts, page, box, packed);
   ProvedPage merged = page;
   for (Box& each : merged.boxes) each = merge_kernel_pages(each);
+  if (page.boxes.size() == 1 && elements && dense_planes(box) &&
+      axis_of(merged.boxes.front(), Role::kernel_page))
+    return synthetic_planes(facts, page, box);
   return as_registered(facts, merged, true);
 }
 

@@ -26,12 +26,14 @@ Entries entries_of(const Tensor& tensor, std::size_t axis) {
 
 using AxisOrder = InlineVector<std::size_t, max_axes>;
 
-/// Outermost in memory first.
-AxisOrder memory_order(const Tensor& tensor) {
+/// Outermost in memory first. The stride of an axis of one entry says nothing: with a single block
+/// it may be the block axis, whatever its stride.
+AxisOrder memory_order(const Tensor& tensor, std::int64_t num_blocks) {
   AxisOrder order;
   for (std::size_t a = 0; a < tensor.shape.size(); ++a) order.push_back(a);
+  const auto lone = [&](std::size_t a) { return num_blocks == 1 && tensor.shape[a] == 1; };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return tensor.stride[a] > tensor.stride[b];
+    return lone(a) || lone(b) ? lone(a) && !lone(b) : tensor.stride[a] > tensor.stride[b];
   });
   return order;
 }
@@ -47,7 +49,8 @@ class Search {
   Search(const LayerFacts& facts, std::int64_t placed_stride)
       : facts_(facts), placed_stride_(placed_stride) {
     orders_.reserve(facts.tensors.size());
-    for (const Tensor& tensor : facts.tensors) orders_.push_back(memory_order(tensor));
+    for (const Tensor& tensor : facts.tensors)
+      orders_.push_back(memory_order(tensor, facts.num_blocks));
   }
 
   std::optional<Reading> first() {

@@ -34,7 +34,7 @@ std::optional<Failure> misaligned(const LayerFacts& facts, const Box& box) {
   return std::nullopt;
 }
 
-Failure miss(const LayerFacts& facts, const Miss& miss) {
+Failure miss(const LayerFacts& facts, std::int64_t placed_stride, const Miss& miss) {
   const std::int64_t page = facts.spec->page_size_bytes;
   switch (miss.kind) {
     case Miss::Kind::blocks:
@@ -51,6 +51,12 @@ Failure miss(const LayerFacts& facts, const Miss& miss) {
     case Miss::Kind::ratio:
       break;
   }
+  if (placed_stride >= 0)
+    return {
+        Code::placement_mismatch,
+        text("its block axis moves ", miss.have, " bytes from entry to entry and the placement ",
+             placed_stride, " from block to block, no whole number of entries"),
+        {{"block_stride", placed_stride}}};
   return {Code::not_tiled,
           text("an entry of its block axis, ", miss.have, " bytes, does not go into ", miss.want,
                " bytes a whole number of times"),
@@ -92,7 +98,7 @@ std::variant<std::int64_t, Failure> grouped_pages(const LayerFacts& facts,
     bytes += static_cast<Int128>(entries_of(box, *blocks).bytes);
   }
   if (!makes_up_page(*facts.spec, bytes))
-    return miss(facts, {Miss::Kind::page, pages, bytes, facts.spec->page_size_bytes});
+    return miss(facts, -1, {Miss::Kind::page, pages, bytes, facts.spec->page_size_bytes});
   return pages;
 }
 
@@ -108,7 +114,7 @@ std::variant<std::int64_t, Failure> derived_pages(const LayerFacts& facts,
   for (const Box& box : plan.boxes) entries.push_back(entries_of(box, *axis_of(box, Role::block)));
   const Grain grain = grain_of(facts, placed_stride, entries);
   if (const auto* pages = std::get_if<std::int64_t>(&grain)) return *pages;
-  return miss(facts, std::get<Miss>(grain));
+  return miss(facts, placed_stride, std::get<Miss>(grain));
 }
 
 bool moves_alike(const LayerFacts& facts, std::int64_t a, std::int64_t b) {

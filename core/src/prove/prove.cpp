@@ -65,6 +65,7 @@ Proof prove_plan(const LayerFacts& facts, std::int64_t placed_stride, const Plan
   if (different)
     return plan.declared ? prove_declared(facts, std::move(boxes)) : Proof(std::move(*different));
   page->boxes = std::move(boxes.boxes);
+  page->kernel_pages = boxes.kernel_pages;  // a lone block can be read as one entry or as several
   return own;
 }
 

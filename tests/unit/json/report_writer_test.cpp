@@ -93,9 +93,10 @@ std::shared_ptr<Edit> edited() {
                   {1, kvedit::Kind::unknown, 0, GroupOutcome::refused, 16, {}, {}}};
   edit->chunk_tokens = 32;
   edit->classes = {one_tensor(), two_tensors()};
-  edit->layers = {{"one", 0, 0, 0, Outcome::edited, 0, ""},
-                  {"two", 1, 1, 1, Outcome::scratch, 1, ""},
-                  {"loose", -1, 2, -1, Outcome::excluded, 0, "shares one"}};
+  edit->reasons = {"shares one"};
+  edit->layers = {{"one", 0, 0, 0, Outcome::edited, 0, -1},
+                  {"two", 1, 1, 1, Outcome::scratch, 1, -1},
+                  {"loose", -1, 2, -1, Outcome::excluded, 0, 0}};
   for (const std::size_t layer : {0U, 1U})
     for (const PartShape& shape : edit->classes[layer].page->payload)
       edit->parts.push_back(place(*edit, edit->layers[layer], shape));
