@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # scripts/test.sh [PRESET [CTEST ARGUMENT …]]: installs what is missing, builds and runs the tests.
-# Ends with one line: N passed, N failed.
+# Ends with one line: N passed, N failed. KVEDIT_TARGETS: build these only (then pick their tests).
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 preset=${1:-release}
 (($# == 0)) || shift
 
-"$root/scripts/build.sh" "$preset"
+read -r -a targets <<<"${KVEDIT_TARGETS:-}"
+"$root/scripts/build.sh" "$preset" "${targets[@]}"
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -157,19 +157,28 @@ std::optional<Target> some_target(Dice& dice, RegistrationData& data) {
   return target;
 }
 
+/// What a careless writer makes of a number: past the end it starts again.
+std::int64_t times(std::int64_t value, std::uint64_t factor) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) * factor);
+}
+
+std::int64_t plus(std::int64_t value, std::uint64_t more) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) + more);
+}
+
 /// A number near the one that is there.
 std::int64_t nudge(Dice& dice, std::int64_t value) {
   switch (dice.between(0, 5)) {
     case 0:
-      return value + 1;
+      return plus(value, 1);
     case 1:
-      return value - 1;
+      return plus(value, ~std::uint64_t{0});
     case 2:
-      return value * 2;
+      return times(value, 2);
     case 3:
       return value / 2;
     case 4:
-      return value * 3;
+      return times(value, 3);
     default:
       return dice.between(1, 40);
   }

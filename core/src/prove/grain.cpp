@@ -3,10 +3,8 @@
 namespace kvedit::prove {
 namespace {
 
-bool declares_padding(const Spec& spec) {
-  return spec.page_size_padded ||
-         (spec.unpadded_page_size_bytes && *spec.unpadded_page_size_bytes < spec.page_size_bytes);
-}
+/// A page without padding is its content; `sane` refuses a spec that says otherwise.
+bool declares_padding(const Spec& spec) { return spec.page_size_padded.has_value(); }
 
 bool counts_blocks(const Spec& spec) {
   return spec.recurrent() || (spec.page_size_padded && !spec.unpadded_page_size_bytes);
