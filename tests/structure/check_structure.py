@@ -213,6 +213,12 @@ def made_from_a_list(relative, words):
     return False
 
 
+def globbed(pattern, relative):
+    """Whether file(GLOB … pattern) finds it: as deep as the pattern says, no deeper."""
+    deep = pattern.count("/") + 1
+    return "*" in pattern and deep == len(relative.parts) and relative.match(pattern)
+
+
 def listed_in_cmake(file, root, cache):
     for folder, words in words_of_cmake(file.parent, root, cache):
         relative = file.relative_to(folder).as_posix()
@@ -220,6 +226,8 @@ def listed_in_cmake(file, root, cache):
             return True
         if any(word.startswith("${") and word.endswith("}/" + relative) for word in words):
             return True  # ${CMAKE_CURRENT_SOURCE_DIR}/x.py
+        if "GLOB" in words and any(globbed(word, file.relative_to(folder)) for word in words):
+            return True
     return False
 
 

@@ -115,6 +115,12 @@ class CheckerTest(unittest.TestCase):
         self.assertEqual(findings_of(tree).errors, [])
         self.expect("plugins/other/other.cpp", "", "in no CMakeLists.txt", **tree)
 
+    def test_globs_count_as_deep_as_they_say(self):
+        lists = "file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */*.cpp)\n"
+        tree = {"plugins/mamba-row/mamba_row.cpp": "", "plugins/CMakeLists.txt": lists}
+        self.assertEqual(findings_of(tree).errors, [])
+        self.expect("plugins/other/deep/other.cpp", "", "in no CMakeLists.txt", **tree)
+
     def test_a_source_listed_in_the_folder_above_by_another_folder_is_not_listed(self):
         self.expect("tests/golden/runs_test.cpp", "", "in no CMakeLists.txt")
 
