@@ -46,10 +46,11 @@ bool shorten_storage(RegistrationData& data, const Target& target) {
       if (tensor.storage != storage->name) continue;
       Wide last = tensor.storage_offset;
       for (std::size_t i = 0; i < tensor.shape.size(); ++i)
-        last += Wide{tensor.shape[i] - 1} * tensor.stride[i];
+        last += (Wide{tensor.shape[i]} - 1) * tensor.stride[i];
       end = std::max(end, (last + 1) * tensor.dtype.itemsize);
     }
-  storage->nbytes = static_cast<std::int64_t>(end) - 1;
+  if (end > huge) return false;
+  storage->nbytes = static_cast<std::int64_t>(end - 1);
   return true;
 }
 
@@ -92,8 +93,7 @@ Placement* placement_of(RegistrationData& data, const Target& target) {
 bool shift_placement(RegistrationData& data, const Target& target, std::int64_t bytes) {
   Placement* placement = placement_of(data, target);
   if (placement == nullptr) return false;
-  placement->offset += bytes;
-  return true;
+  return !__builtin_add_overflow(placement->offset, bytes, &placement->offset);
 }
 
 /// Makes the outermost axis step by one element less than what lies below it.
@@ -103,23 +103,26 @@ bool overlap_stride(RegistrationData& data, const Target& target) {
   std::size_t outermost = 0;
   for (std::size_t i = 0; i < tensor->shape.size(); ++i)
     if (tensor->shape[i] > 1 && tensor->stride[i] > tensor->stride[outermost]) outermost = i;
-  std::int64_t below = 0;
+  Wide below = 0;
   for (std::size_t i = 0; i < tensor->shape.size(); ++i)
-    if (i != outermost) below += (tensor->shape[i] - 1) * tensor->stride[i];
-  if (tensor->shape[outermost] < 2 || below < 1) return false;
-  tensor->stride[outermost] = below;
+    if (i != outermost) below += (Wide{tensor->shape[i]} - 1) * tensor->stride[i];
+  if (tensor->shape[outermost] < 2 || below < 1 || below > huge) return false;
+  tensor->stride[outermost] = static_cast<std::int64_t>(below);
   return true;
 }
 
 bool change_page(RegistrationData& data, const Target& target, std::int64_t numerator,
                  std::int64_t denominator) {
-  const std::int64_t page = leaf_of(data, target).page_size_bytes;
-  return change_spec(data, target, "page_size_bytes", page * numerator / denominator);
+  std::int64_t page = leaf_of(data, target).page_size_bytes;
+  if (__builtin_mul_overflow(page, numerator, &page)) return false;
+  return change_spec(data, target, "page_size_bytes", page / denominator);
 }
 
 bool change_blocks(RegistrationData& data, const Target& target, std::int64_t change) {
   Group& group = data.groups[target.group];
-  group.num_blocks = group.num_blocks.value_or(data.num_blocks) + change;
+  std::int64_t blocks = group.num_blocks.value_or(data.num_blocks);
+  if (__builtin_add_overflow(blocks, change, &blocks)) return false;
+  group.num_blocks = blocks;
   return true;
 }
 
@@ -149,7 +152,9 @@ std::vector<Damage> spec_damages() {
        [](D& d, const T& t) { return change_spec(d, t, "block_size", -16); }},
       {"unpadded page above the page", Scope::group, sane,
        [](D& d, const T& t) {
-         return change_spec(d, t, "unpadded_page_size_bytes", leaf_of(d, t).page_size_bytes + 1);
+         std::int64_t above = leaf_of(d, t).page_size_bytes;
+         return !__builtin_add_overflow(above, 1, &above) &&
+                change_spec(d, t, "unpadded_page_size_bytes", above);
        }},
       {"a block more than there is", Scope::group, blocks,
        [](D& d, const T& t) { return change_blocks(d, t, 1); }},

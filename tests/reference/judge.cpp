@@ -66,11 +66,23 @@ std::string exclusion(const RegistrationData& data, const Group& group, std::siz
   const Cache* cache = find_cache(data, name);
   for (std::size_t i = 0; cache != nullptr && i < position; ++i) {
     const Cache* earlier = find_cache(data, group.layers[i]);
+    const Spec& spec = leaf_of(group, group.layers[i]);
     if (earlier != nullptr && group.layers[i] != name && same_bytes(*earlier, *cache) &&
+        spec.has_layer_views && spec == leaf_of(group, name) &&
         same_place(place_of(data, group.layers[i]), place_of(data, name)))
       return "shares " + group.layers[i];
   }
   return "";
+}
+
+/// A block of whole states, where the spec gives block size, tokens of a state and states.
+bool states_agree(const Spec& spec) {
+  if (spec.recurrent() || !spec.num_states || !spec.attribute("tokens_per_state") ||
+      !spec.tokens_per_state || spec.tokens_per_state->numerator <= 0)
+    return true;
+  const Wide tokens = Wide{spec.block_size} * spec.tokens_per_state->denominator;
+  const Wide kept = Wide{*spec.num_states} * spec.tokens_per_state->numerator;
+  return kept <= tokens && tokens - kept < spec.tokens_per_state->numerator;
 }
 
 /// Faults of the spec alone.
@@ -87,6 +99,8 @@ bool refuse_by_spec(LayerTruth& layer, const Spec& spec, Purpose purpose) {
     refuse(layer, {Code::bad_geometry}, "unpadded page above the page, or not positive");
   else if (spec.page_size_padded.value_or(spec.page_size_bytes) != spec.page_size_bytes)
     refuse(layer, {Code::bad_geometry}, "two padded pages");
+  else if (!states_agree(spec))
+    refuse(layer, {Code::bad_geometry}, "tokens, tokens per state and states do not agree");
   else if (spec.recurrent() && state_bytes_of(spec).value_or(0) > spec.page_size_bytes)
     refuse(layer, {Code::bad_geometry}, "state bytes above the page");
   else

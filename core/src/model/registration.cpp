@@ -130,15 +130,17 @@ bool same_place(const RegistrationData& data, const LayerRef& a, const LayerRef&
   const auto tensors = [&](const LayerRef& layer) -> const std::vector<Tensor>& {
     return data.caches[static_cast<std::size_t>(layer.cache)].tensors;
   };
-  return tensors(a) == tensors(b) && *a.name != *b.name && !placed_apart(data, a, b);
+  return a.spec == b.spec && tensors(a) == tensors(b) && *a.name != *b.name &&
+         !placed_apart(data, a, b);
 }
 
-/// Layers of one group with the same tensors at one place, in the order of the layers.
+/// Layers of one group with the same spec and the same tensors at one place, in the order of the
+/// layers. Who has no view of its own is no twin: nobody would move the bytes.
 void find_twins(const RegistrationData& data, std::size_t group, RegistrationIndex& index) {
   std::multimap<std::pair<std::int32_t, std::int64_t>, std::size_t> at;
   for (std::size_t l = index.group_begin[group]; l < index.group_begin[group + 1]; ++l) {
     LayerRef& layer = index.layers[l];
-    if (layer.cache < 0) continue;
+    if (layer.cache < 0 || !layer.spec->has_layer_views) continue;
     const Cache& cache = data.caches[static_cast<std::size_t>(layer.cache)];
     if (cache.tensors.empty()) continue;
     const std::pair place(index.places_of(layer.cache)->storage, cache.tensors[0].storage_offset);

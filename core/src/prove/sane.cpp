@@ -27,9 +27,26 @@ std::optional<Failure> fits_page(std::string_view field, std::int64_t value, con
              {{std::string(field), value}, {"page_size_bytes", page}});
 }
 
+/// States of a block are whole: its tokens over the tokens of a state. A spec that gives all three
+/// numbers gives them so; else slots or tokens of a block would be wrong.
+std::optional<Failure> sane_states(const Spec& spec) {
+  if (spec.recurrent() || !spec.num_states || !spec.attribute("tokens_per_state") ||
+      !spec.tokens_per_state || spec.tokens_per_state->numerator <= 0)
+    return std::nullopt;
+  const Ratio ratio = *spec.tokens_per_state;
+  const Int128 states = Int128{spec.block_size} * ratio.denominator / ratio.numerator;
+  if (states == *spec.num_states) return std::nullopt;
+  return bad(
+      text("the spec contradicts itself: block_size ", spec.block_size, " at ", ratio.numerator,
+           ratio.denominator == 1 ? "" : text("/", ratio.denominator), " tokens_per_state gives ",
+           states, " states and num_states is ", *spec.num_states),
+      {{"block_size", spec.block_size}, {"num_states", *spec.num_states}});
+}
+
 std::optional<Failure> sane_spec(const Spec& spec) {
   if (auto failure = positive("block_size", spec.block_size)) return failure;
   if (auto failure = positive("page_size_bytes", spec.page_size_bytes)) return failure;
+  if (auto failure = sane_states(spec)) return failure;
   const std::int64_t page = spec.page_size_bytes;
   if (spec.page_size_padded && *spec.page_size_padded != page)
     return bad(text("the spec contradicts itself: page_size_padded is ", *spec.page_size_padded,

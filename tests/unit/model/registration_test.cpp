@@ -162,6 +162,18 @@ TEST_CASE("index: a layer with the same tensors as an earlier one of its group")
   CHECK(twin_of_second(data) == -1);
 }
 
+TEST_CASE("index: who shares bytes has the same spec, and who is shared is shown itself") {
+  RegistrationData data = two_layers(64, 64);
+  data.groups[0].layer_specs = {{"a", data.groups[0].spec}, {"b", data.groups[0].spec}};
+  CHECK(twin_of_second(data) == 0);
+  data.groups[0].layer_specs.at("b").page_size_bytes *= 2;
+  CHECK(twin_of_second(data) == -1);
+  data = two_layers(64, 64);
+  data.groups[0].layer_specs = {{"a", data.groups[0].spec}, {"b", data.groups[0].spec}};
+  data.groups[0].layer_specs.at("a").has_layer_views = false;
+  CHECK(twin_of_second(data) == -1);
+}
+
 TEST_CASE("index: a placement that puts them apart is believed") {
   RegistrationData data = two_layers(0, 0);
   data.placements.push_back({data.storages[0].name, {"a", "b"}, 0, 4096, 1024});

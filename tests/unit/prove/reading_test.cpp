@@ -4,6 +4,7 @@
 
 #include "layers.hpp"
 #include "prove/prove.hpp"
+#include "prove/sane.hpp"
 
 using namespace kvedit;
 using namespace kvedit::testing;
@@ -181,6 +182,22 @@ TEST_CASE("reading: what makes up no page is not tiled, with the nearest and the
   CHECK(failure.message.find("1024") != std::string::npos);
 }
 
+TEST_CASE("reading: states and tokens that agree, or where one does not say") {
+  const Tensor good = contiguous("int8", {4, 1024});
+  const std::vector<std::vector<Attribute>> agree = {
+      {field("num_states", 16), field("tokens_per_state", 1)},
+      {field("num_states", 4), field("tokens_per_state", 4)},
+      {field("num_states", 64), field("tokens_per_state", "1/4")},
+      {field("num_states", 1), field("tokens_per_state", -1)},
+      {field("num_states", 3), field("tokens_per_state", 5)},  // whole states of 16 tokens
+      {field("num_states", 5)},
+  };
+  for (const std::vector<Attribute>& fields : agree) {
+    const Layer layer{spec("FullAttentionSpec", 16, 1024, fields), {good}, 4};
+    CHECK_FALSE(prove::sane(layer.facts()));
+  }
+}
+
 TEST_CASE("reading: a spec or tensor that means nothing is bad geometry") {
   const Tensor good = contiguous("int8", {4, 1024});
   std::vector<Layer> wrong = {
@@ -190,6 +207,12 @@ TEST_CASE("reading: a spec or tensor that means nothing is bad geometry") {
       {padded_attention(1024, 1025), {good}, 4},
       {padded_attention(1024, 0), {good}, 4},
       {states(16, 1024, {257}), {contiguous("float32", {4, 257})}, 4},
+      {spec("FullAttentionSpec", 18, 1024, {field("num_states", 16), field("tokens_per_state", 1)}),
+       {good},
+       4},
+      {spec("MLAAttentionSpec", 64, 1024, {field("num_states", 64), field("tokens_per_state", 4)}),
+       {good},
+       4},
       {attention(1024), {good}, 0},
       {attention(1024), {}, 4},
       {attention(1024), {tensor("int8", {4, 1024}, {1024})}, 4},
