@@ -66,7 +66,8 @@ struct Rules {
     }
     if (!left.empty()) text += "\n" + table(left);
     if (!all && skipped > 0)
-      text += "\n" + std::to_string(skipped) + " files are no rule packs; --all shows them\n";
+      text += "\nskipped " + std::to_string(skipped) + (skipped == 1 ? " file" : " files") +
+              "; --all shows which and why\n";
     return text;
   }
 };
@@ -78,7 +79,8 @@ void add_rules(CLI::App& program, int& code) {
       "rules", "Show the rules in the order in which they are asked, and packs left out");
   const auto rules = std::make_shared<Rules>();
   command->add_flag("--json", rules->json, "Print kvedit.rules/1 and nothing else");
-  command->add_flag("--all", rules->all, "Also show files that are no rule packs");
+  command->add_flag("--all", rules->all,
+                    "Also show skipped files: no rule packs, or looked at before");
   rules->packs.add_to(*command);
   command->callback([rules, &code] { code = rules->run(); });
 }

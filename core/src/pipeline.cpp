@@ -45,6 +45,8 @@ class Pipeline {
   void check_whole() {
     for (const std::string* name : index_.repeated)
       report(text("\"", *name, "\" is named twice; a layer, cache or storage has one name"));
+    if (data_.num_blocks <= 0 && index_.layers.empty())  // else its layers say so
+      report(text("num_blocks is ", data_.num_blocks, "; it must be positive"));
     if (data_.parallel.dcp <= 0)
       report(text("parallel.dcp is ", data_.parallel.dcp, "; it must be positive"));
   }

@@ -13,6 +13,12 @@ Failure misbehaved(const Answer& answer) {
 }
 
 Failure changed(const Answer& first, const Answer& second) {
+  if (first.verdict == second.verdict && first.reason == second.reason)
+    return {Code::rule_misbehaved,
+            text("asked twice, it answered ", to_text(first.verdict), " (", first.reason, ") with ",
+                 first.plan == second.plan ? "other facts" : "another plan",
+                 " the second time; rules must be pure. Remove or update its rule pack"),
+            {}};
   return {Code::rule_misbehaved,
           text("it answered ", to_text(first.verdict), " (", first.reason, ") and, asked again, ",
                to_text(second.verdict), " (", second.reason,

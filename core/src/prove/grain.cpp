@@ -27,7 +27,7 @@ Grain by_placement(std::int64_t placed_stride, std::span<const Entries> all) {
 Grain by_count(std::int64_t blocks, std::span<const Entries> all) {
   const std::int64_t pages = all[0].count / blocks;
   if (all[0].count % blocks != 0)
-    return Miss{Miss::Kind::blocks, pages == 0 ? 1 : pages, all[0].count,
+    return Miss{Miss::Kind::count, pages == 0 ? 1 : pages, all[0].count,
                 static_cast<Int128>(blocks) * (pages == 0 ? 1 : pages)};
   return pages;
 }

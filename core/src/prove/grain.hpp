@@ -18,9 +18,14 @@ struct Entries {
 
 /// Why entries do not make blocks; later ones are nearer to doing so.
 struct Miss {
-  enum class Kind { ratio, page, blocks };
+  enum class Kind {
+    count,   // entries are no multiple of the blocks
+    ratio,   // no whole number of entries has the wanted bytes or stride
+    page,    // so many entries have other bytes than a page
+    blocks,  // pages fit, and there are more or fewer than blocks
+  };
 
-  Kind kind = Kind::ratio;
+  Kind kind = Kind::count;
   std::int64_t kernel_pages = 0;  // when known
   Int128 have = 0;
   Int128 want = 0;

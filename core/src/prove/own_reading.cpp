@@ -113,8 +113,15 @@ class Search {
     if (const auto* pages = std::get_if<std::int64_t>(&grain)) return Reading{chosen_, *pages};
     const Miss& miss = std::get<Miss>(grain);
     if (!nearest_ || miss.kind > nearest_->miss.kind)
-      nearest_ = NearMiss{miss, chosen_[0], entries_[0].bytes};
+      nearest_ = NearMiss{miss, chosen_[0], all_bytes()};
     return std::nullopt;
+  }
+
+  /// Of one entry of every tensor; only shown.
+  std::int64_t all_bytes() const {
+    Int128 bytes = 0;
+    for (const Entries& each : entries_) bytes += each.bytes;
+    return static_cast<std::int64_t>(std::min<Int128>(bytes, INT64_MAX));
   }
 
   const LayerFacts& facts_;
@@ -134,7 +141,7 @@ Failure explain(const LayerFacts& facts, std::int64_t placed_stride, const Searc
   const NearMiss& near = *search.nearest();
   const Miss& miss = near.miss;
   const std::int64_t page = facts.spec->page_size_bytes;
-  if (miss.kind == Miss::Kind::blocks)
+  if (miss.kind == Miss::Kind::blocks || miss.kind == Miss::Kind::count)
     return {Code::block_count,
             text("axis ", near.axis, " has ", miss.have, " entries where ", facts.num_blocks,
                  " blocks of ", miss.kernel_pages, " need ", miss.want,
@@ -148,13 +155,18 @@ Failure explain(const LayerFacts& facts, std::int64_t placed_stride, const Searc
                  near.axis, " ", miss.have,
                  " bytes from entry to entry; no whole number of entries makes a block"),
             {{"block_stride", placed_stride}, {"entry_stride", clamp(miss.have)}}};
-  const Int128 have = miss.kind == Miss::Kind::page ? miss.have : Int128{near.entry};
+  const bool whole = miss.kind == Miss::Kind::page;
   return {Code::not_tiled,
           text("no axis makes up one page of ", page, " bytes: the nearest, axis ", near.axis,
-               ", has entries of ", near.entry, " bytes",
-               miss.kind == Miss::Kind::page ? text(", ", miss.have, " for a block") : "",
-               "; check page_size_bytes, dtype and shape against the engine's"),
-          {{"page_size_bytes", page}, {"nearest", clamp(have)}}};
+               ", has ", facts.tensors[0].shape[near.axis], " entries of ", near.entry, " bytes",
+               facts.tensors.size() > 1 ? " over all tensors" : "",
+               whole ? text(", and ", miss.kernel_pages, " for each of ", facts.num_blocks,
+                            " blocks have ", miss.have)
+                     : "",
+               facts.spec->state_bytes ? text("; the states alone have ", *facts.spec->state_bytes)
+                                       : "",
+               "; check page_size_bytes, num_blocks, dtype and shape against the engine's"),
+          {{"page_size_bytes", page}, {"nearest", clamp(whole ? miss.have : Int128{near.entry})}}};
 }
 
 bool heads_before_blocks(std::string_view layout) { return layout == "LHBNC" || layout == "BHLNC"; }

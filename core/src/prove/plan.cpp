@@ -37,6 +37,7 @@ std::optional<Failure> misaligned(const LayerFacts& facts, const Box& box) {
 Failure miss(const LayerFacts& facts, std::int64_t placed_stride, const Miss& miss) {
   const std::int64_t page = facts.spec->page_size_bytes;
   switch (miss.kind) {
+    case Miss::Kind::count:
     case Miss::Kind::blocks:
       return {Code::block_count,
               text("its block axis has ", miss.have, " entries where ", facts.num_blocks,
@@ -136,6 +137,23 @@ Ranges owned_like(const LayerFacts& facts, const ProvedPage& own, const Stream& 
   return ranges;
 }
 
+Failure outside(const ProvedPage& own, const Stream& stream, const Ranges& owned) {
+  const auto stray = std::find_if(stream.ranges.begin(), stream.ranges.end(),
+                                  [&](const Range& range) { return !contains(owned, {range}); });
+  const std::string where =
+      owned.empty() ? text("moves ", stream.block_stride,
+                           " bytes from block to block where the layer's "
+                           "blocks move ",
+                           own.owned.front().block_stride)
+                    : text("reads bytes ", stray->offset, " to ", stray->offset + stray->length,
+                           " of block 0, which owns ", owned.front().offset, " to ",
+                           owned.back().offset + owned.back().length,
+                           " there (from the first element of its tensor)");
+  return {Code::outside_page,
+          text("its plan ", where, "; a rule that knows another order must declare it"),
+          {{"read", total(stream.ranges)}, {"owned", total(owned)}}};
+}
+
 bool covers(const LayerFacts& facts, const std::vector<Stream>& streams, const Stream& wanted) {
   for (const Stream& stream : streams)
     if (stream.leader == wanted.leader &&
@@ -185,12 +203,7 @@ std::optional<Failure> differs(const LayerFacts& facts, const SplitPlan& plan,
   const auto& streams = std::get<std::vector<Stream>>(read);
   for (const Stream& stream : streams)
     if (const Ranges owned = owned_like(facts, own, stream); !contains(owned, stream.ranges))
-      return Failure{Code::outside_page,
-                     text("its plan reads ", total(stream.ranges), " bytes of a block, moving by ",
-                          stream.block_stride, " bytes, and not all are among the ", total(owned),
-                          " the block owns that way; a rule that knows another order must declare "
-                          "it"),
-                     {{"read", total(stream.ranges)}, {"owned", total(owned)}}};
+      return outside(own, stream, owned);
   for (const Stream& stream : std::get<std::vector<Stream>>(wanted))
     if (!covers(facts, streams, stream))
       return Failure{Code::incomplete,

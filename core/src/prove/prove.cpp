@@ -1,6 +1,7 @@
 #include "prove/prove.hpp"
 
 #include "base/text.hpp"
+#include "prove/bytes.hpp"
 #include "prove/declared.hpp"
 #include "prove/own_reading.hpp"
 #include "prove/page.hpp"
@@ -13,12 +14,15 @@ namespace {
 using Proof = std::variant<ProvedPage, Failure>;
 
 Failure kernel_paged(const LayerFacts& facts, const Reading& reading, const ProvedPage& page) {
-  const std::int64_t kernel_page = page.block_bytes / reading.kernel_pages;
+  const Int128 block = bytes_of(footprints_of(facts, page.boxes));
+  const auto kernel_page = static_cast<std::int64_t>(block / reading.kernel_pages);
   return {Code::granularity_mismatch,
           text("one entry of axis ", reading.axes[0], " is a kernel page of ", kernel_page,
-               " bytes; ", reading.kernel_pages, " make the page of ", facts.spec->page_size_bytes,
-               " bytes, and no rule says that they are consecutive. Add a rule pack that claims "
-               "this layout"),
+               " bytes; ", reading.kernel_pages, " of ", facts.tensors[0].shape[reading.axes[0]],
+               " make a block of ", block, " bytes in a page of ", facts.spec->page_size_bytes,
+               ", and no rule says that they are consecutive. Add a rule pack that claims this "
+               "layout, or check num_blocks (",
+               facts.num_blocks, ")"),
           {{"kernel_pages", reading.kernel_pages},
            {"kernel_page_bytes", kernel_page},
            {"page_size_bytes", facts.spec->page_size_bytes}}};

@@ -142,7 +142,13 @@ TEST_CASE("host: caches of no group are a problem, or left alone when asked") {
 }
 
 TEST_CASE("host: an empty registration is ok, and of no group") {
-  const Result result = opened(standard()).edit(Registration({}));
+  RegistrationData data;
+  const Result none = opened(standard()).edit(Registration(data));
+  CHECK_FALSE(none.ok());  // zero blocks mean nothing
+  REQUIRE(none.problems().size() == 1);
+  CHECK(none.problems()[0].code == Code::bad_geometry);
+  data.num_blocks = 1;
+  const Result result = opened(standard()).edit(Registration(data));
   CHECK(result.ok());
   CHECK(result.layer_count() == 0);
   CHECK(result.groups().empty());

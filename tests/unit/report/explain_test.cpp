@@ -208,7 +208,9 @@ TEST_CASE("explain: colours only when asked, and only around the same words") {
 }
 
 TEST_CASE("explain: an empty registration") {
-  const Result result = edited({});
+  RegistrationData data;
+  data.num_blocks = 1;
+  const Result result = edited(data);
   CHECK(result.ok());
   check_has(explain(result), {"ok", "0 layers", "0 groups"});
 }
