@@ -142,3 +142,13 @@ TEST_CASE("match: layers with equal facts and placement stride are one class") {
   CHECK(classes.classify(key(b, 4, -1), 4) == 1);
   CHECK(classes.classify(key(a, 3, -1), 4) == 3);
 }
+
+TEST_CASE("match: a second answer that differs in the plan alone is told as such") {
+  Asked asked;
+  std::int64_t offset = 0;
+  add_rule(asked.book, "a", [&](const LayerFacts&) { return match_with(offset += 64); });
+  const LayerClass& of = asked.run();
+  REQUIRE(of.failure);
+  CHECK(of.failure->code == Code::rule_misbehaved);
+  CHECK(of.failure->message.find("another plan") != std::string::npos);
+}

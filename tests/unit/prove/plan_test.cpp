@@ -167,3 +167,17 @@ TEST_CASE("plan: one box for all tensors of a page") {
   CHECK(page.payload == std::vector<PartShape>{{0, 0, 1024, {{0, 768}}}});
   CHECK(refused(layer, plan({blocks(4, 1024), content(191, 4)}, false, 0, 4)) != "proved");
 }
+
+TEST_CASE("plan: a stray plan is told with its bytes and the block's, or with both strides") {
+  const auto message = [](const Plan& plan) {
+    const Layer layer = padded();
+    const auto proof = prove::prove(layer.facts(), -1, &plan);
+    REQUIRE(std::holds_alternative<Failure>(proof));
+    return std::get<Failure>(proof).message;
+  };
+  const std::string by_one = message(plan({blocks(4, 1024), content(1000)}, false, 25));
+  CHECK(by_one.find("bytes 25 to 1025 of block 0, which owns 0 to 1024") != std::string::npos);
+  const std::string denser = message(plan({blocks(4, 512), content(1000)}));
+  CHECK(denser.find("moves 512 bytes from block to block") != std::string::npos);
+  CHECK(denser.find("blocks move 1024") != std::string::npos);
+}

@@ -228,3 +228,16 @@ TEST_CASE("reading: a spec or tensor that means nothing is bad geometry") {
     CHECK(to_text(failure_of(wrong[i]).code) == "bad-geometry");
   }
 }
+
+TEST_CASE("reading: what is nearest is the outermost axis, with its entries") {
+  // 40 rows of 1,000 state bytes for 20 blocks in pages of 1,000: two would be a block of 2,000.
+  const Failure rows =
+      failure_of({states(16, 1000, {250}), {contiguous("float32", {40, 250})}, 20});
+  CHECK(to_text(rows.code) == "not-tiled");
+  for (const char* part : {"axis 0", "40 entries", "1000 bytes", "2 for each of 20", "2000"})
+    CHECK(rows.message.find(part) != std::string::npos);
+  const Failure one_short =
+      failure_of({states(16, 1000, {250}), {contiguous("float32", {40, 250})}, 41});
+  CHECK(to_text(one_short.code) == "block-count");
+  CHECK(one_short.message.find("axis 0 has 40 entries") != std::string::npos);
+}
