@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <kvedit/explain.hpp>
@@ -10,11 +11,14 @@ namespace kvedit::cli {
 namespace {
 
 struct Explain {
-  std::string file, profile = "native", purpose = "prefix", layer;
+  std::string file, profile = "native", purpose = "prefix";
+  std::optional<std::string> layer;
   bool json = false;
   PackOptions packs;
 
   int run() const {
+    if (file.empty())
+      return unreadable("explain needs a FILE, or - for standard input (kvedit explain --help)");
     EditOptions options;
     const auto known_profile = find_profile(profile);
     if (!known_profile)
@@ -37,10 +41,10 @@ struct Explain {
     const int code = result.ok() ? exit_ok : exit_problems;
     if (json) return print(write_report(result), code);
     const TextOptions options{wants_colours()};
-    if (layer.empty()) return print(explain(result, options), code);
-    const auto found = result.find_layer(layer);
+    if (!layer) return print(explain(result, options), code);
+    const auto found = result.find_layer(*layer);
     if (!found)
-      return unreadable("--layer " + layer + ": no layer or cache of " + file + " has that name");
+      return unreadable("--layer " + *layer + ": no layer or cache of " + file + " has that name");
     return print(explain_layer(result, *found, options), code);
   }
 };
@@ -51,11 +55,9 @@ void add_explain(CLI::App& program, int& code) {
   CLI::App* command = program.add_subcommand(
       "explain", "Show what the block ids of a registration mean, and prove it");
   const auto explain = std::make_shared<Explain>();
-  command
-      ->add_option("FILE", explain->file,
-                   "A registration (kvedit.registration/1); - reads "
-                   "standard input")
-      ->required();
+  command->add_option("FILE", explain->file,
+                      "A registration (kvedit.registration/1); - reads "
+                      "standard input");
   command->add_flag("--json", explain->json, "Print the report (kvedit.report/1) and nothing else");
   command->add_option("--layer", explain->layer, "Show everything about one layer")
       ->type_name("NAME")

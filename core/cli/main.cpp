@@ -30,13 +30,14 @@ constexpr const char* footer =
 int run(int argc, char** argv) {
   CLI::App program(about, "kvedit");
   program.set_version_flag("--version", "kvedit " KVEDIT_VERSION);
-  program.require_subcommand(1);
   program.footer(footer);
   int code = kvedit::cli::exit_ok;
   kvedit::cli::add_explain(program, code);
   kvedit::cli::add_rules(program, code);
   try {
     program.parse(argc, argv);
+    if (program.get_subcommands().empty())
+      return kvedit::cli::unreadable("which command? explain or rules (kvedit --help shows how)");
   } catch (const CLI::Success& asked) {
     std::ostringstream words;
     program.exit(asked, words);

@@ -1,6 +1,7 @@
 #include "census.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.hpp"
 #include "match/classes.hpp"
@@ -18,6 +19,16 @@ std::int64_t slots_of(const Spec& spec) {
   if (ratio.numerator <= 0) return 1;
   const Int128 slots = Int128{spec.block_size} * ratio.denominator / ratio.numerator;
   return static_cast<std::int64_t>(std::clamp<Int128>(slots, 1, INT64_MAX));
+}
+
+/// The page of a wrapper is the sum over its leaves, never one layer's.
+std::optional<Failure> without_leaf(const Spec& spec) {
+  if (spec.type != "UniformTypeKVCacheSpecs") return std::nullopt;
+  return Failure{Code::bad_geometry,
+                 text("its group's spec is a UniformTypeKVCacheSpecs and gives no leaf for it; "
+                      "page_size_bytes ",
+                      spec.page_size_bytes, " is the sum over all leaves"),
+                 {{"page_size_bytes", spec.page_size_bytes}}};
 }
 
 class Census {
@@ -112,7 +123,8 @@ class Census {
     LayerClass& of = edit_.classes.emplace_back();
     of.facts = facts_of(edit_, layer);
     of.placed_stride = key.placed_stride;
-    of.failure = prove::sane(of.facts);
+    of.failure = without_leaf(*of.facts.spec);
+    if (!of.failure) of.failure = prove::sane(of.facts);
     if (of.failure) return;
     for (const Tensor& tensor : of.facts.tensors) of.spans.push_back(prove::span_of(tensor));
   }

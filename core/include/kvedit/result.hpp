@@ -109,6 +109,7 @@ class KVEDIT_API LayerResult {
 
   /// One view, or several when the page lies in several tensors; none when the result is not ok.
   std::size_t view_count() const;
+  /// @param index  below `view_count()`; not checked
   View view(std::size_t index) const;
   /// Nothing when the layer is excluded or the result is not ok.
   std::optional<PageMap> pages() const;
@@ -141,6 +142,7 @@ class KVEDIT_API Result {
 
   /// Layers by group and their order in it, then caches of no group in registration order.
   std::size_t layer_count() const;
+  /// @param index  below `layer_count()`; not checked
   LayerResult layer(std::size_t index) const;
   std::optional<LayerResult> find_layer(std::string_view name) const;
 

@@ -1,9 +1,13 @@
 #include <kvedit/host.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
+
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -242,4 +246,36 @@ TEST_CASE("host: eight threads get the same report, byte for byte") {
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(different == std::vector<int>(8, 0));
+}
+
+TEST_CASE("host: a log callback that throws is not told on standard error") {
+  HostOptions options = without_rules();
+  options.log = [](LogLevel, std::string_view) { throw std::runtime_error("mine"); };
+  std::FILE* const caught = std::tmpfile();
+  REQUIRE(caught);
+  const int kept = dup(STDERR_FILENO);
+  dup2(fileno(caught), STDERR_FILENO);
+  const auto host = Host::open(options);
+  const bool ok = host && host->edit(Registration(RegistrationData{})).ok();
+  std::fflush(stderr);
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  CHECK(std::fseek(caught, 0, SEEK_END) == 0);
+  CHECK(std::ftell(caught) == 0);
+  std::fclose(caught);
+  CHECK(host);
+  CHECK_FALSE(ok);  // no blocks
+}
+
+TEST_CASE("host: a wrapper's page is no layer's page") {
+  RegistrationData data = dense_data({"a"});
+  const Spec leaf = data.groups[0].spec;
+  data.groups[0].spec = spec("UniformTypeKVCacheSpecs", leaf.block_size, leaf.page_size_bytes);
+  const Host host = opened(without_rules());
+  const Result refused = host.edit(Registration(data));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.problems()[0].code == Code::bad_geometry);
+  CHECK(refused.problems()[0].message.find("no leaf") != std::string::npos);
+  data.groups[0].layer_specs = {{"a", leaf}};
+  CHECK(host.edit(Registration(data)).ok());
 }
