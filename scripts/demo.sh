@@ -4,7 +4,8 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-"$root/scripts/build.sh" release
+echo "kvedit: building what the demo shows: a few minutes on two cores, the first time" >&2
+"$root/scripts/build.sh" release demo
 
 bin=$root/build/release/bin
 registrations=$root/tests/registrations

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,7 +20,10 @@ struct Value {
   std::vector<Value> items;
 
   static Value of(bool value) { return {Kind::boolean, value ? 1 : 0, 0, {}, {}}; }
-  static Value of(std::int64_t value) { return {Kind::integer, value, 0, {}, {}}; }
+  template <std::signed_integral T>
+  static Value of(T value) {
+    return {Kind::integer, value, 0, {}, {}};
+  }
   static Value of(double value) { return {Kind::real, 0, value, {}, {}}; }
   static Value of(std::string_view value) { return {Kind::text, 0, 0, std::string(value), {}}; }
   static Value of(const char* value) { return of(std::string_view(value)); }
