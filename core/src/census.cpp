@@ -86,8 +86,8 @@ class Census {
                      {}});
       return;
     }
-    if (const auto failure = prove::placed_at_all(data_, index_, layer.cache)) {
-      findings_.add(entry, "", *failure);
+    if (!index_.in_storage[static_cast<std::size_t>(layer.cache)]) {
+      findings_.add(entry, "", *prove::placed_at_all(data_, index_, layer.cache));
       return;
     }
     const std::int32_t number = class_of(layer);
