@@ -62,26 +62,13 @@ class Pipeline {
   }
 
   void validate(std::size_t g) {
-    if (!data_.groups[g].enable_kv_transfer || unobjectionable(g)) return;
+    if (!data_.groups[g].enable_kv_transfer) return;
     const validate::GroupFacts group = group_facts(g);
     if (group.layers.empty() && !data_.groups[g].layers.empty()) return;
     for (Problem& problem : validate::validate(group, edit_.options.purpose, *edit_.book)) {
       refused_[g] = refused_[g] || problem.severity == Severity::error;
       edit_.problems.push_back(std::move(problem));
     }
-  }
-
-  /// Most groups: nobody has anything to say about them.
-  bool unobjectionable(std::size_t g) const {
-    if (!edit_.book->validators.empty() || validate::objectionable(data_.groups[g].spec))
-      return false;
-    const Spec* last = nullptr;  // equal specs have one address
-    for (std::size_t l = index_.group_begin[g]; l < index_.group_begin[g + 1]; ++l) {
-      const Spec* spec = index_.layers[l].spec;
-      if (spec != last && validate::objectionable(*spec)) return false;
-      last = spec;
-    }
-    return true;
   }
 
   validate::GroupFacts group_facts(std::size_t g) const {

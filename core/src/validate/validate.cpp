@@ -28,10 +28,6 @@ Severity severity_for(Purpose purpose) {
   return purpose == Purpose::transfer ? Severity::warning : Severity::error;
 }
 
-bool without_snapshots(const Spec& spec) {
-  return spec.recurrent() && spec.mamba_cache_mode != "align" && spec.mamba_cache_mode != "all";
-}
-
 std::optional<Problem> cross_attention(const GroupFacts& group, Purpose purpose) {
   for (const LayerFacts& leaf : group.leaves)
     if (leaf.spec->kind == Kind::cross_attention || group.group->spec.kind == Kind::cross_attention)
@@ -44,8 +40,8 @@ std::optional<Problem> cross_attention(const GroupFacts& group, Purpose purpose)
 
 std::optional<Problem> mamba_cache_mode(const GroupFacts& group, Purpose purpose) {
   for (const LayerFacts& leaf : group.leaves) {
-    if (!without_snapshots(*leaf.spec)) continue;
     const std::string& mode = leaf.spec->mamba_cache_mode;
+    if (!leaf.spec->recurrent() || mode == "align" || mode == "all") continue;
     Problem found =
         problem(group, severity_for(purpose), Code::mamba_cache_mode,
                 text("mamba_cache_mode is ", mode,
@@ -71,10 +67,6 @@ std::optional<Problem> by_pack(const GroupFacts& group, const Validator& validat
 }
 
 }  // namespace
-
-bool objectionable(const Spec& spec) {
-  return spec.kind == Kind::cross_attention || without_snapshots(spec);
-}
 
 std::vector<Problem> validate(const GroupFacts& group, Purpose purpose, const RuleBook& book) {
   std::vector<Problem> problems;

@@ -21,7 +21,4 @@ struct GroupFacts {
 /// `cross-attention`, `mamba-cache-mode`, and `unsupported-spec` by a validator of a rule pack.
 std::vector<Problem> validate(const GroupFacts& group, Purpose purpose, const RuleBook& book);
 
-/// Whether `validate` may object to a leaf or group spec without asking a validator.
-bool objectionable(const Spec& spec);
-
 }  // namespace kvedit::validate
