@@ -86,8 +86,8 @@ class Census {
                      {}});
       return;
     }
-    if (!index_.in_storage[static_cast<std::size_t>(layer.cache)]) {
-      findings_.add(entry, "", *prove::placed_at_all(data_, index_, layer.cache));
+    if (const auto failure = prove::placed_at_all(data_, index_, layer.cache)) {
+      findings_.add(entry, "", *failure);
       return;
     }
     const std::int32_t number = class_of(layer);

@@ -195,14 +195,7 @@ std::shared_ptr<const RegistrationIndex> make_index(const RegistrationData& data
 
   for (const Cache& cache : data.caches) {
     index->place_begin.push_back(index->places.size());
-    bool inside = true;
-    for (const Tensor& tensor : cache.tensors) {
-      const TensorPlace place = place_of(tensor, storages);
-      inside = inside && place.storage >= 0 && place.begin >= 0 &&
-               place.begin <= data.storages[static_cast<std::size_t>(place.storage)].nbytes;
-      index->places.push_back(place);
-    }
-    index->in_storage.push_back(inside);
+    for (const Tensor& tensor : cache.tensors) index->places.push_back(place_of(tensor, storages));
   }
   index->alike_cache = alike_caches(data.caches);
   index->alike_group = alike_groups(data.groups);

@@ -96,7 +96,6 @@ class Settling {
 
 std::optional<Failure> placed_at_all(const RegistrationData& data, const RegistrationIndex& index,
                                      std::int32_t cache) {
-  if (index.in_storage[static_cast<std::size_t>(cache)]) return std::nullopt;
   const std::vector<Tensor>& tensors = data.caches[static_cast<std::size_t>(cache)].tensors;
   const TensorPlace* places = index.places_of(cache);
   for (std::size_t t = 0; t < tensors.size(); ++t) {
