@@ -1,18 +1,14 @@
 #include "audit/sharing.hpp"
 
 #include "base/runs.hpp"
+#include "model/byte_sets.hpp"
 
 namespace kvedit::audit {
 namespace {
 
 /// All bytes of a tensor in its storage; nothing when they are too scattered to compare.
-std::optional<Ranges> bytes_of(const Tensor& tensor) {
-  const std::int64_t item = tensor.dtype.itemsize;
-  Strided all(item);
-  for (std::size_t a = 0; a < tensor.shape.size(); ++a)
-    all.add({tensor.shape[a], tensor.stride[a] * item});
-  all.merge();
-  auto expanded = expand(all, tensor.storage_offset * item);
+std::optional<Ranges> ranges_of(const Tensor& tensor) {
+  auto expanded = expand(bytes_of(tensor), tensor.storage_offset * tensor.dtype.itemsize);
   if (!expanded) return std::nullopt;
   return std::move(expanded->ranges);
 }
@@ -45,7 +41,7 @@ bool uses_bytes_of(const Edit& edit, const LayerEntry& entry, const Cache& cache
   if (entry.layer_class < 0 || !edit.classes[static_cast<std::size_t>(entry.layer_class)].page)
     return false;
   for (std::size_t t = 0; t < cache.tensors.size(); ++t) {
-    const auto used = bytes_of(cache.tensors[t]);
+    const auto used = ranges_of(cache.tensors[t]);
     const auto owned = owned_in(edit, entry, places[t].storage);
     if (!used || !owned || !contains(*owned, *used)) return false;
   }

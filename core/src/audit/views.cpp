@@ -2,6 +2,7 @@
 
 #include "base/runs.hpp"
 #include "base/text.hpp"
+#include "model/byte_sets.hpp"
 
 namespace kvedit::audit {
 namespace {
@@ -74,16 +75,7 @@ class ViewAudit {
   }
 
   Ranges like(const std::vector<PartShape>& parts, const Moving& moving) const {
-    Ranges ranges;
-    for (const PartShape& part : parts) {
-      if (storage_leader(of_.facts.tensors, part.tensor) != moving.leader ||
-          !alike(part.block_stride, moving.block_stride))
-        continue;
-      const std::int64_t base = origin(moving.leader, part.tensor) + part.offset;
-      for (const Range& range : part.ranges) ranges.push_back({base + range.offset, range.length});
-    }
-    normalise(ranges);
-    return ranges;
+    return ranges_of(of_.facts, parts, moving.leader, moving.block_stride);
   }
 
   const LayerClass& of_;

@@ -1,19 +1,11 @@
 #include "prove/declared.hpp"
 
 #include "base/text.hpp"
+#include "model/byte_sets.hpp"
 #include "prove/bytes.hpp"
 
 namespace kvedit::prove {
 namespace {
-
-Strided all_of(const Tensor& tensor) {
-  const std::int64_t item = tensor.dtype.itemsize;
-  Strided all(item);
-  for (std::size_t a = 0; a < tensor.shape.size(); ++a)
-    all.add({tensor.shape[a], tensor.stride[a] * item});
-  all.merge();
-  return all;
-}
 
 std::int64_t clamp(Int128 value) {
   return value > INT64_MAX ? INT64_MAX : static_cast<std::int64_t>(value);
@@ -34,8 +26,8 @@ bool meets_twice(const Strided& set) {
 }
 
 std::optional<Failure> disprove(const LayerFacts& facts, const Box& box) {
-  const Strided box_bytes = prove::all_of(box);
-  const Strided tensor_bytes = all_of(facts.tensors[box.tensor]);
+  const Strided box_bytes = all_of(box);
+  const Strided tensor_bytes = bytes_of(facts.tensors[box.tensor]);
   if (meets_twice(box_bytes))
     return Failure{
         Code::overlap,

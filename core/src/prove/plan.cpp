@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "model/byte_sets.hpp"
 #include "prove/bytes.hpp"
 #include "prove/grain.hpp"
 #include "prove/own_reading.hpp"
@@ -122,21 +123,6 @@ bool moves_alike(const LayerFacts& facts, std::int64_t a, std::int64_t b) {
   return a == b || facts.num_blocks == 1;
 }
 
-/// What the host's page owns of the stream's storage, moving as the stream does.
-Ranges owned_like(const LayerFacts& facts, const ProvedPage& own, const Stream& stream) {
-  Ranges ranges;
-  for (const PartShape& part : own.owned) {
-    const std::size_t leader = storage_leader(facts.tensors, part.tensor);
-    if (leader != stream.leader || !moves_alike(facts, part.block_stride, stream.block_stride))
-      continue;
-    const std::int64_t base =
-        offset_between(facts.tensors[leader], facts.tensors[part.tensor]) + part.offset;
-    for (const Range& range : part.ranges) ranges.push_back({base + range.offset, range.length});
-  }
-  normalise(ranges);
-  return ranges;
-}
-
 Failure outside(const ProvedPage& own, const Stream& stream, const Ranges& owned) {
   const auto stray = std::find_if(stream.ranges.begin(), stream.ranges.end(),
                                   [&](const Range& range) { return !contains(owned, {range}); });
@@ -202,7 +188,8 @@ std::optional<Failure> differs(const LayerFacts& facts, const SplitPlan& plan,
   if (const auto* failure = std::get_if<Failure>(&wanted)) return *failure;
   const auto& streams = std::get<std::vector<Stream>>(read);
   for (const Stream& stream : streams)
-    if (const Ranges owned = owned_like(facts, own, stream); !contains(owned, stream.ranges))
+    if (const Ranges owned = ranges_of(facts, own.owned, stream.leader, stream.block_stride);
+        !contains(owned, stream.ranges))
       return outside(own, stream, owned);
   for (const Stream& stream : std::get<std::vector<Stream>>(wanted))
     if (!covers(facts, streams, stream))
