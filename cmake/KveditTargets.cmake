@@ -14,6 +14,10 @@ if(KVEDIT_DEVELOPER)
     $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual>)
 endif()
 
+# Reads beyond a vector or of an empty optional stop there, instead of going on with what they found.
+if(KVEDIT_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+endif()
 if(KVEDIT_SANITIZE)
   add_compile_options(-fsanitize=${KVEDIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${KVEDIT_SANITIZE})

@@ -5,139 +5,34 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "prove/grain.hpp"
+#include "prove/search.hpp"
 
 namespace kvedit::prove {
 namespace {
-
-constexpr int most_candidates = 4096;
-
-std::int64_t entry_bytes(const Tensor& tensor, std::size_t axis) {
-  std::int64_t bytes = tensor.dtype.itemsize;
-  for (std::size_t a = 0; a < tensor.shape.size(); ++a)
-    if (a != axis) bytes *= tensor.shape[a];
-  return bytes;
-}
-
-Entries entries_of(const Tensor& tensor, std::size_t axis) {
-  return {tensor.shape[axis], tensor.stride[axis] * tensor.dtype.itemsize,
-          entry_bytes(tensor, axis)};
-}
-
-using AxisOrder = InlineVector<std::size_t, max_axes>;
-
-/// Outermost in memory first. The stride of an axis of one entry says nothing: with a single block
-/// it may be the block axis, whatever its stride.
-AxisOrder memory_order(const Tensor& tensor, std::int64_t num_blocks) {
-  AxisOrder order;
-  for (std::size_t a = 0; a < tensor.shape.size(); ++a) order.push_back(a);
-  const auto lone = [&](std::size_t a) { return num_blocks == 1 && tensor.shape[a] == 1; };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return lone(a) || lone(b) ? lone(a) && !lone(b) : tensor.stride[a] > tensor.stride[b];
-  });
-  return order;
-}
-
-struct NearMiss {
-  Miss miss;
-  std::size_t axis = 0;
-  std::int64_t entry = 0;
-};
-
-class Search {
- public:
-  Search(const LayerFacts& facts, std::int64_t placed_stride)
-      : facts_(facts), placed_stride_(placed_stride) {
-    orders_.reserve(facts.tensors.size());
-    for (const Tensor& tensor : facts.tensors)
-      orders_.push_back(memory_order(tensor, facts.num_blocks));
-  }
-
-  std::optional<Reading> first() {
-    chosen_.assign(facts_.tensors.size(), 0);
-    entries_.assign(facts_.tensors.size(), {});
-    return descend(0);
-  }
-
-  /// Whether the `depth`-th axes that are longer than 1, from outside, make up a page.
-  std::optional<Reading> at_depth(std::size_t depth) {
-    for (std::size_t t = 0; t < orders_.size(); ++t) {
-      std::size_t seen = 0, axis = max_axes;
-      for (const std::size_t a : orders_[t])
-        if (facts_.tensors[t].shape[a] > 1 && seen++ == depth) axis = a;
-      if (axis == max_axes) return std::nullopt;
-      choose(t, axis);
-    }
-    return judge();
-  }
-
-  std::size_t depth_of(std::size_t tensor, std::size_t axis) const {
-    std::size_t depth = 0;
-    for (const std::size_t a : orders_[tensor]) {
-      if (a == axis) break;
-      if (facts_.tensors[tensor].shape[a] > 1) ++depth;
-    }
-    return depth;
-  }
-
-  const std::optional<NearMiss>& nearest() const { return nearest_; }
-  bool exhausted() const { return tries_ >= most_candidates; }
-
- private:
-  void choose(std::size_t tensor, std::size_t axis) {
-    chosen_[tensor] = axis;
-    entries_[tensor] = entries_of(facts_.tensors[tensor], axis);
-  }
-
-  std::optional<Reading> descend(std::size_t tensor) {
-    if (tensor == orders_.size()) return judge();
-    for (const std::size_t axis : orders_[tensor]) {
-      choose(tensor, axis);
-      if (tensor > 0 && !may_share_pages(tensor)) continue;
-      if (auto reading = descend(tensor + 1)) return reading;
-      if (exhausted()) return std::nullopt;
-    }
-    return std::nullopt;
-  }
-
-  /// Entries of tensors that make the same blocks differ by less than a block's.
-  bool may_share_pages(std::size_t tensor) const {
-    const std::int64_t most = entries_[0].count / facts_.num_blocks;
-    const std::int64_t here = entries_[tensor].count / facts_.num_blocks;
-    return most == here || std::max(most, here) > facts_.num_blocks;
-  }
-
-  std::optional<Reading> judge() {
-    ++tries_;
-    const Grain grain = grain_of(facts_, placed_stride_, entries_);
-    if (const auto* pages = std::get_if<std::int64_t>(&grain)) return Reading{chosen_, *pages};
-    const Miss& miss = std::get<Miss>(grain);
-    if (!nearest_ || miss.kind > nearest_->miss.kind)
-      nearest_ = NearMiss{miss, chosen_[0], all_bytes()};
-    return std::nullopt;
-  }
-
-  /// Of one entry of every tensor; only shown.
-  std::int64_t all_bytes() const {
-    Int128 bytes = 0;
-    for (const Entries& each : entries_) bytes += each.bytes;
-    return static_cast<std::int64_t>(std::min<Int128>(bytes, INT64_MAX));
-  }
-
-  const LayerFacts& facts_;
-  std::int64_t placed_stride_;
-  std::vector<AxisOrder> orders_;
-  std::vector<std::size_t> chosen_;
-  std::vector<Entries> entries_;
-  std::optional<NearMiss> nearest_;
-  int tries_ = 0;
-};
 
 std::int64_t clamp(Int128 value) {
   return static_cast<std::int64_t>(std::min<Int128>(value, INT64_MAX));
 }
 
+std::int64_t longest_axis(const Tensor& tensor) {
+  return *std::max_element(tensor.shape.begin(), tensor.shape.end());
+}
+
+/// No axis of some tensor counts as many blocks as an axis of the first.
+Failure of_other_blocks(const LayerFacts& facts) {
+  const std::int64_t first = longest_axis(facts.tensors[0]);
+  std::size_t other = 1;
+  while (other + 1 < facts.tensors.size() && longest_axis(facts.tensors[other]) == first) ++other;
+  const std::int64_t entries = longest_axis(facts.tensors[other]);
+  return {Code::block_count,
+          text("tensor ", other, " has no axis that counts the same ", facts.num_blocks,
+               " blocks as tensor 0: its longest has ", entries, " entries, that of tensor 0 ",
+               first, "; num_blocks and the tensors do not belong together"),
+          {{"entries", entries}, {"entries_of_first", first}, {"num_blocks", facts.num_blocks}}};
+}
+
 Failure explain(const LayerFacts& facts, std::int64_t placed_stride, const Search& search) {
+  if (!search.nearest()) return of_other_blocks(facts);
   const NearMiss& near = *search.nearest();
   const Miss& miss = near.miss;
   const std::int64_t page = facts.spec->page_size_bytes;
@@ -219,7 +114,7 @@ std::variant<Reading, Failure> read(const LayerFacts& facts, std::int64_t placed
   const auto reading = search.first();
   if (!reading && search.exhausted())
     return Failure{Code::granularity_mismatch,
-                   text("none of the first ", most_candidates,
+                   text("none of the first ", Search::most_candidates,
                         " ways to read its tensors makes up one page; a rule must say how"),
                    {}};
   if (!reading) return explain(facts, placed_stride, search);

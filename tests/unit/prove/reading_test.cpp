@@ -241,3 +241,14 @@ TEST_CASE("reading: what is nearest is the outermost axis, with its entries") {
   CHECK(to_text(one_short.code) == "block-count");
   CHECK(one_short.message.find("axis 0 has 40 entries") != std::string::npos);
 }
+
+TEST_CASE("reading: tensors of which no axes count the same blocks") {
+  const Failure failure =
+      failure_of({states(16, 124, {1, 30}),
+                  {contiguous("float32", {40}), contiguous("float32", {1200}, 0, "s1")},
+                  40});
+  CHECK(to_text(failure.code) == "block-count");
+  INFO(failure.message);
+  for (const char* part : {"tensor 1", "1200 entries", "40 blocks", "tensor 0 40"})
+    CHECK(failure.message.find(part) != std::string::npos);
+}
