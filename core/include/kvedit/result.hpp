@@ -27,10 +27,20 @@ enum class Outcome : std::uint32_t { edited, passed, scratch, excluded, failed }
 enum class GroupOutcome : std::uint32_t { served, scratch, excluded, refused };
 enum class Verdict : std::uint32_t { no_match, match, refuse, error };
 
+/// Which blocks of a request an engine keeps, and for how long their content can be used again.
+enum class Retention : std::uint32_t {
+  full,       ///< every block, from the first token on
+  window,     ///< the blocks of the last `window_tokens` tokens
+  chunk,      ///< the blocks of the current attention chunk
+  recurrent,  ///< states: one block holds all that came before
+  scratch,    ///< a request's own work space; never found again by prefix
+};
+
 KVEDIT_API std::string_view to_text(Role role);
 KVEDIT_API std::string_view to_text(Outcome outcome);
 KVEDIT_API std::string_view to_text(GroupOutcome outcome);
 KVEDIT_API std::string_view to_text(Verdict verdict);
+KVEDIT_API std::string_view to_text(Retention retention);
 
 /// A view over a storage, as `torch.as_strided` takes it. Spans live as long as the result.
 struct View {
@@ -94,6 +104,19 @@ struct GroupResult {
   std::int64_t tokens_per_block = 0;
   std::optional<std::int64_t> slots_per_block;  ///< nothing when its layers differ or have none
   std::optional<std::int64_t> block_bytes;      ///< payload of all layers; only when served
+  Retention retention = Retention::full;        ///< of its layers; the longest when they differ
+  std::optional<std::int64_t> window_tokens;    ///< of retention `window`, when the specs say it
+};
+
+/// One allocation as a connector registers it: a single run of bytes that holds everything blocks
+/// own of it. What lies between and belongs to no layer is inside; nothing served is outside.
+struct Allocation {
+  std::int32_t storage = 0;         ///< index into the registration's storages
+  std::int64_t begin = 0;           ///< first byte, from the start of the storage
+  std::int64_t length = 0;          ///< bytes
+  std::vector<std::size_t> layers;  ///< indices into the result: who owns bytes of it, ascending
+
+  bool operator==(const Allocation&) const = default;
 };
 
 /// One layer of a result; a handle that lives as long as the result it came from.
@@ -138,7 +161,11 @@ class KVEDIT_API Result {
   std::span<const Problem> problems() const;
   std::span<const GroupResult> groups() const;
   /// The smallest number of tokens that is a multiple of what a block holds in every served group.
+  /// It and its multiples are the chunk sizes at which every group can be cut.
   std::optional<std::int64_t> chunk_tokens() const;
+  /// One registration range for each storage in which layers with pages own bytes, in the order of
+  /// the registration's storages; none when the result is not ok. Worked out at each call.
+  std::vector<Allocation> allocations() const;
 
   /// Layers by group and their order in it, then caches of no group in registration order.
   std::size_t layer_count() const;

@@ -68,6 +68,20 @@ void write(TextWriter& out, const GroupResult& group) {
   out.member("tokens_per_block", group.tokens_per_block);
   out.member_or_null("slots_per_block", group.slots_per_block);
   out.member_or_null("block_bytes", group.block_bytes);
+  out.member("retention", to_text(group.retention));
+  out.member_or_null("window_tokens", group.window_tokens);
+  out.close();
+}
+
+void write(TextWriter& out, const Allocation& allocation, const Result& result) {
+  out.open_object();
+  out.member("storage", storage_name(result.registration().data().storages, allocation.storage));
+  out.member("base", allocation.begin);
+  out.member("nbytes", allocation.length);
+  out.key("layers");
+  out.open_array();
+  for (const std::size_t layer : allocation.layers) out.value(result.layer(layer).name());
+  out.close();
   out.close();
 }
 
@@ -191,6 +205,10 @@ std::string write_report(const Result& result) {
   for (const GroupResult& group : result.groups()) write(out, group);
   out.close();
   out.member_or_null("chunk_tokens", result.chunk_tokens());
+  out.key("allocations");
+  out.open_array(Layout::lines);
+  for (const Allocation& allocation : result.allocations()) write(out, allocation, result);
+  out.close();
   out.key("layers");
   out.open_array(Layout::lines);
   const Names& storages = result.registration().data().storages;

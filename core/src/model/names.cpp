@@ -66,6 +66,8 @@ constexpr std::array<std::string_view, 5> outcomes = {"edited", "passed", "scrat
 constexpr std::array<std::string_view, 4> group_outcomes = {"served", "scratch", "excluded",
                                                             "refused"};
 constexpr std::array<std::string_view, 4> verdicts = {"no-match", "match", "refuse", "error"};
+constexpr std::array<std::string_view, 5> retentions = {"full", "window", "chunk", "recurrent",
+                                                        "scratch"};
 constexpr std::array<std::string_view, 3> states = {"loaded", "refused", "skipped"};
 
 }  // namespace
@@ -79,6 +81,7 @@ std::string_view to_text(Role role) { return name_of(roles, role); }
 std::string_view to_text(Outcome outcome) { return name_of(outcomes, outcome); }
 std::string_view to_text(GroupOutcome outcome) { return name_of(group_outcomes, outcome); }
 std::string_view to_text(Verdict verdict) { return name_of(verdicts, verdict); }
+std::string_view to_text(Retention retention) { return name_of(retentions, retention); }
 std::string_view to_text(PackInfo::State state) { return name_of(states, state); }
 
 std::optional<Kind> find_kind(std::string_view name) { return value_of<Kind>(kinds, name); }

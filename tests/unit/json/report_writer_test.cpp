@@ -55,6 +55,7 @@ LayerClass one_tensor() {
   page.kernel_pages = 2;
   page.block_bytes = 1000;
   page.payload = {{0, 16, 2048, {{0, 400}, {1024, 600}}}};
+  page.reaches = {{0, 16, 8160}};
   layers.slots = 16;
   layers.tokens = 32;
   layers.opaque = true;
@@ -72,6 +73,7 @@ LayerClass two_tensors() {
   page.block_bytes = 1088;
   page.declared = true;
   page.payload = {{0, 0, 2048, {{0, 1024}}}, {1, 0, 64, {{0, 64}}}};
+  page.reaches = {{0, 0, 7168}, {1, 0, 256}};
   layers.slots = 1;
   layers.tokens = 16;
   return layers;
@@ -89,8 +91,9 @@ std::shared_ptr<Edit> edited() {
                      "group 3",
                      {{"slots", 544}, {"read_as", "one"}, {"slots", 2}}},
                     {Severity::warning, Code::pack_refused, -1, "one", "acme.x", "a\nb", {}}};
-  edit->groups = {{0, kvedit::Kind::mamba, 1, GroupOutcome::served, 32, 16, 1000},
-                  {1, kvedit::Kind::unknown, 0, GroupOutcome::refused, 16, {}, {}}};
+  edit->groups = {
+      {0, kvedit::Kind::mamba, 1, GroupOutcome::served, 32, 16, 1000, Retention::window, 64},
+      {1, kvedit::Kind::unknown, 0, GroupOutcome::refused, 16, {}, {}, Retention::full, {}}};
   edit->chunk_tokens = 32;
   edit->classes = {one_tensor(), two_tensors()};
   edit->reasons = {"shares one"};
@@ -121,10 +124,14 @@ TEST_CASE("a report has every field of the format, in order") {
     {"severity": "warning", "code": "pack-refused", "group": null, "layer": "one", "rule": "acme.x", "message": "a\u000ab", "facts": {}}
   ],
   "groups": [
-    {"index": 0, "kind": "mamba", "layers": 1, "outcome": "served", "tokens_per_block": 32, "slots_per_block": 16, "block_bytes": 1000},
-    {"index": 1, "kind": "unknown", "layers": 0, "outcome": "refused", "tokens_per_block": 16, "slots_per_block": null, "block_bytes": null}
+    {"index": 0, "kind": "mamba", "layers": 1, "outcome": "served", "tokens_per_block": 32, "slots_per_block": 16, "block_bytes": 1000, "retention": "window", "window_tokens": 64},
+    {"index": 1, "kind": "unknown", "layers": 0, "outcome": "refused", "tokens_per_block": 16, "slots_per_block": null, "block_bytes": null, "retention": "full", "window_tokens": null}
   ],
   "chunk_tokens": 32,
+  "allocations": [
+    {"storage": "s0", "base": 16, "nbytes": 8160, "layers": ["one", "two"]},
+    {"storage": "s1", "base": 0, "nbytes": 256, "layers": ["two"]}
+  ],
   "layers": [
     {"name": "one", "group": 0, "outcome": "edited", "rule": "kvedit.mamba-page", "reason": null, "view": {"dtype": "float32", "shape": [4, 2, 128], "stride": [512, 128, 1], "storage_offset": 4, "storage": "s0", "block_axis": 0, "axes": ["block", "kv", "content"]}, "pages": {"blocks": 4, "parts": [{"storage": "s0", "base": 32, "block_stride": 2048, "ranges": [[0, 400], [1024, 600]]}], "block_bytes": 1000, "kernel_pages": 2, "slots": 16, "tokens": 32, "opaque": true, "order": "proved"}, "tried": [{"rule": "acme.\"own\"", "answer": "no-match", "reason": "kind is mamba"}, {"rule": "kvedit.mamba-page", "answer": "match", "reason": null}]},
     {"name": "two", "group": 1, "outcome": "scratch", "rule": null, "reason": null, "view": [{"dtype": "bfloat16", "shape": [4, 512], "stride": [1024, 1], "storage_offset": 8, "storage": "s0", "block_axis": 0, "axes": ["block", "opaque"]}, {"dtype": "float32", "shape": [16, 4], "stride": [1, 16], "storage_offset": 0, "storage": "s1", "block_axis": 1, "axes": ["head", "block"]}], "pages": {"blocks": 4, "parts": [{"storage": "s0", "base": 16, "block_stride": 2048, "ranges": [[0, 1024]]}, {"storage": "s1", "base": 0, "block_stride": 64, "ranges": [[0, 64]]}], "block_bytes": 1088, "kernel_pages": 1, "slots": 1, "tokens": 16, "opaque": false, "order": "declared"}, "tried": []},
@@ -142,6 +149,7 @@ TEST_CASE("a report that is not ok shows neither views nor pages") {
   const auto report = boost::json::parse(write_report(Result(edit)));
   CHECK(report.at("ok") == false);
   CHECK(report.at("chunk_tokens").is_null());
+  CHECK(report.at("allocations").as_array().empty());
   CHECK(report.at("problems").at(0).at("severity") == "error");
   REQUIRE(report.at("layers").as_array().size() == 3);
   for (const auto& layer : report.at("layers").as_array()) {
@@ -157,7 +165,7 @@ TEST_CASE("an empty report is valid") {
   CHECK(report.at("schema") == "kvedit.report/1");
   CHECK(report.at("profile") == "native");
   CHECK(report.at("purpose") == "prefix");
-  CHECK(report.as_object().size() == 10);
-  for (const char* list : {"rules", "problems", "groups", "layers"})
+  CHECK(report.as_object().size() == 11);
+  for (const char* list : {"rules", "problems", "groups", "allocations", "layers"})
     CHECK(report.at(list).as_array().empty());
 }
