@@ -23,6 +23,7 @@ ROOMS = {
     "prove": (),
     "present": (),
     "audit": (),
+    "fingerprint": ("openssl/",),
     "report": (),
 }
 ROOMS_OF_ALL = ("base", "model")

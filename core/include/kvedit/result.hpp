@@ -79,9 +79,29 @@ struct PageMap {
   std::int64_t kernel_pages = 1;
   std::int64_t slots = 1;
   std::int64_t tokens = 0;
-  bool opaque = false;
+  bool opaque = false;    ///< what lies in the views' axes is not K or V by position
   bool declared = false;  ///< the order was declared by the rule, not proved from the registration
 };
+
+/// Where K and V of one head and state lie in a page that is not opaque. Elements count in the
+/// registered dtype, along the axes of the views that are named `kv` and `content`.
+struct Content {
+  enum class Form : std::uint32_t {
+    kv_axis,     ///< index 0 of the `kv` axis is K, index 1 V
+    kv_tensors,  ///< K in the first tensor, V in the second
+    k_beside_v,  ///< in `content`: `key_elements` of K, then `value_elements` of V
+    key,         ///< K alone
+    latent,      ///< one latent of `key_elements` for all heads
+  };
+
+  Form form = Form::k_beside_v;
+  std::int64_t key_elements = 0;
+  std::int64_t value_elements = 0;
+
+  bool operator==(const Content&) const = default;
+};
+
+KVEDIT_API std::string_view to_text(Content::Form form);
 
 /// What a rule said about a layer.
 struct Tried {
@@ -136,6 +156,11 @@ class KVEDIT_API LayerResult {
   View view(std::size_t index) const;
   /// Nothing when the layer is excluded or the result is not ok.
   std::optional<PageMap> pages() const;
+  /// Nothing when the page is opaque, or there is none.
+  std::optional<Content> content() const;
+  /// Why its page is opaque: "recurrent"; "kernel-pages" (shown by synthetic axes); "axes" (that
+  /// the spec does not explain); "content" (packed, quantised, an indexer's). Else empty.
+  std::string_view opaque_because() const;
   /// The bytes each block owns, as parts; empty under the same conditions.
   std::vector<Part> owned() const;
   /// The rules asked, in order, up to the match.
@@ -166,6 +191,18 @@ class KVEDIT_API Result {
   /// One registration range for each storage in which layers with pages own bytes, in the order of
   /// the registration's storages; none when the result is not ok. Worked out at each call.
   std::vector<Allocation> allocations() const;
+
+  /// The layout fingerprint of everything that is stored: "kvx1-" and 32 hexadecimal digits, equal
+  /// only when stored blocks are interchangeable (`docs/fingerprint.md`). Nothing when the result
+  /// is not ok, or nothing is stored. It does not name the rank: keys must. Worked out at each
+  /// call.
+  std::optional<std::string> fingerprint() const;
+  /// The same of one group; also nothing for a group that does not exist, and for a scratch group
+  /// when the purpose is `prefix`.
+  std::optional<std::string> group_fingerprint(std::size_t group) const;
+  /// The texts whose hashes they are.
+  std::optional<std::string> layout_text() const;
+  std::optional<std::string> group_layout_text(std::size_t group) const;
 
   /// Layers by group and their order in it, then caches of no group in registration order.
   std::size_t layer_count() const;

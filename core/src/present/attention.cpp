@@ -2,14 +2,10 @@
 
 #include "base/int128.hpp"
 #include "base/text.hpp"
-#include "present/roles.hpp"
+#include "model/content.hpp"
 
 namespace kvedit::present {
 namespace {
-
-bool latent(const Spec& spec) {
-  return spec.kind == Kind::mla_attention || spec.kind == Kind::sliding_window_mla;
-}
 
 bool heads_first(const Box& box) {
   const Axis* head = axis_of(box, Role::head);
@@ -84,15 +80,11 @@ std::variant<Shown, Failure> synthetic_planes(const LayerFacts& facts, const Pro
 
 }  // namespace
 
-Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claimed) {
+Shown as_registered(const LayerFacts& facts, const ProvedPage& page) {
   Shown shown;
   shown.slots = facts.spec->recurrent() ? 1 : facts.slots;
-  shown.opaque = facts.spec->recurrent();
-  for (Box box : page.boxes) {
-    if (!claimed) name_axes(facts, box);
-    shown.opaque = shown.opaque || !plain_content(facts, box);
-    shown.views.push_back(view_of(facts, box));
-  }
+  shown.opaque = !plain_content(facts, page.boxes);
+  for (const Box& box : page.boxes) shown.views.push_back(view_of(facts, box));
   return shown;
 }
 
@@ -100,14 +92,14 @@ std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage
                                        bool packed) {
   const Box& box = page.boxes.front();
   const bool elements = box.item_bytes == facts.tensors[box.tensor].dtype.itemsize;
-  if (page.boxes.size() == 1 && elements && !latent(*facts.spec) && dense(box))
+  if (page.boxes.size() == 1 && elements && !is_latent(*facts.spec) && dense(box))
     return synthetic(facts, page, box, packed);
   ProvedPage merged = page;
   for (Box& each : merged.boxes) each = merge_kernel_pages(each);
   if (page.boxes.size() == 1 && elements && dense_planes(box) &&
       axis_of(merged.boxes.front(), Role::kernel_page))
     return synthetic_planes(facts, page, box);
-  return as_registered(facts, merged, true);
+  return as_registered(facts, merged);
 }
 
 }  // namespace kvedit::present

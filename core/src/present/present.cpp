@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "present/attention.hpp"
 #include "present/recurrent.hpp"
+#include "present/roles.hpp"
 
 namespace kvedit::present {
 namespace {
@@ -42,7 +43,7 @@ std::variant<Shown, Failure> native(const LayerClass& of, bool packed) {
   }
   if (hides_payload(page)) return one_slot(of);
   if (page.kernel_pages > 1) return sub_paged(of.facts, page, packed);
-  return as_registered(of.facts, page, claimed);
+  return as_registered(of.facts, page);
 }
 
 /// Whole pages as bytes, whatever lies in them.
@@ -64,6 +65,8 @@ std::variant<std::vector<ViewShape>, Failure> as_bytes(const LayerClass& of) {
 }  // namespace
 
 std::optional<Failure> present(LayerClass& of, Profile profile) {
+  if (of.rule < 0)
+    for (Box& box : of.page->boxes) name_axes(of.facts, box);
   auto shown = native(of, profile == Profile::packed);
   if (auto* failure = std::get_if<Failure>(&shown)) {
     // What native cannot cut, bytes can still show; the page itself does not depend on the profile.

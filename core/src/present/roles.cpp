@@ -1,20 +1,15 @@
 #include "present/roles.hpp"
 
 #include <array>
-#include <optional>
 #include <span>
+#include <string_view>
 
 #include "base/inline_vector.hpp"
 
 namespace kvedit::present {
 namespace {
 
-using Named = InlineVector<Role, max_axes>;
 using Extents = InlineVector<std::int64_t, max_axes>;
-
-bool is_mla(const Spec& spec) {
-  return spec.kind == Kind::mla_attention || spec.kind == Kind::sliding_window_mla;
-}
 
 bool fits(const LayerFacts& facts, Role role, std::int64_t extent) {
   switch (role) {
@@ -43,22 +38,35 @@ constexpr std::array split_tokens_first = {Role::kv, Role::token, Role::head, Ro
 constexpr std::array split_heads_first = {Role::kv, Role::head, Role::token, Role::content};
 constexpr std::array latent = {Role::token, Role::content};
 
-std::optional<Named> order_of(const LayerFacts& facts, const Extents& extents) {
-  const std::span<const Role> known[] = {packed_heads_first, packed_tokens_first,
-                                         split_tokens_first, split_heads_first, latent};
-  for (const std::span<const Role> order : known) {
-    if (!fits(facts, order, extents)) continue;
-    Named named;
-    for (const Role role : order) named.push_back(role);
-    return named;
-  }
-  return std::nullopt;
+bool tokens_before_heads(std::string_view layout) {
+  return layout == "NHD" || layout == "LBNHC" || layout == "BLNHC";
 }
 
-bool is_float(const DType& dtype) {
-  constexpr std::uint8_t signed_integer = 0, unsigned_integer = 1, boolean = 6;
-  return dtype.code != signed_integer && dtype.code != unsigned_integer && dtype.code != boolean &&
-         dtype.code != DType::opaque_code && dtype.lanes == 1;
+/// Two orders that fit and differ swap heads and tokens, of which there are as many. Then only the
+/// layout tells which of them is outside in memory.
+bool layout_agrees(std::string_view layout, const Box& box, std::span<const Role> order) {
+  std::int64_t head = 0, token = 0;
+  std::size_t next = 0;
+  for (const Axis& axis : box.axes) {
+    if (axis.role == Role::block) continue;
+    if (order[next] == Role::head) head = axis.stride;
+    if (order[next] == Role::token) token = axis.stride;
+    ++next;
+  }
+  return tokens_before_heads(layout) ? token > head : head > token;
+}
+
+std::span<const Role> order_of(const LayerFacts& facts, const Box& box, const Extents& extents) {
+  const std::span<const Role> known[] = {packed_heads_first, packed_tokens_first,
+                                         split_tokens_first, split_heads_first, latent};
+  std::span<const Role> found;
+  for (const std::span<const Role> order : known) {
+    if (!fits(facts, order, extents)) continue;
+    const bool swapped = !found.empty() && facts.slots > 1;
+    if (swapped && facts.layout.empty()) return {};
+    if (found.empty() || (swapped && layout_agrees(facts.layout, box, order))) found = order;
+  }
+  return found;
 }
 
 }  // namespace
@@ -67,24 +75,11 @@ void name_axes(const LayerFacts& facts, Box& box) {
   Extents extents;
   for (const Axis& axis : box.axes)
     if (axis.role != Role::block) extents.push_back(axis.extent);
-  const auto named = facts.spec->recurrent() ? std::optional<Named>() : order_of(facts, extents);
+  std::span<const Role> named;
+  if (!facts.spec->recurrent()) named = order_of(facts, box, extents);
   std::size_t next = 0;
   for (Axis& axis : box.axes)
-    if (axis.role != Role::block) axis.role = named ? (*named)[next++] : Role::opaque;
-}
-
-bool plain_content(const LayerFacts& facts, const Box& box) {
-  const Spec& spec = *facts.spec;
-  if (!spec.head_size || !is_float(facts.tensors[box.tensor].dtype)) return false;
-  std::int64_t content = 1;
-  bool split = facts.tensors.size() > 1, named = false;
-  for (const Axis& axis : box.axes) {
-    if (axis.role == Role::opaque) return false;
-    if (axis.role == Role::content) content *= axis.extent, named = true;
-    split = split || axis.role == Role::kv;
-  }
-  const std::int64_t value = split || is_mla(spec) ? 0 : spec.head_size_v.value_or(*spec.head_size);
-  return named && content == *spec.head_size + value;
+    if (axis.role != Role::block) axis.role = named.empty() ? Role::opaque : named[next++];
 }
 
 }  // namespace kvedit::present

@@ -73,6 +73,16 @@ std::string retention(const GroupResult& group) {
   return words;
 }
 
+std::string fingerprint_lines(const Result& result) {
+  const auto whole = result.fingerprint();
+  if (!whole) return {};
+  std::string lines = text("\nlayout fingerprint  ", *whole, "\n");
+  for (std::size_t g = 0; g < result.groups().size(); ++g)
+    if (const auto group = result.group_fingerprint(g))
+      lines += text("  group ", padded(std::to_string(g), 12), *group, "\n");
+  return lines;
+}
+
 std::string group_line(const GroupResult& group, const Painter& painter) {
   std::string line =
       text("  ", padded(std::to_string(group.index), 4), padded(to_text(group.kind), 24),
@@ -149,6 +159,7 @@ std::string explain(const Result& result, const TextOptions& options) {
   all += "\nlayers\n";
   for (const Alike& alike : classes_of(result)) all += class_lines(result, alike, painter);
   all += allocation_lines(result);
+  all += fingerprint_lines(result);
   if (result.chunk_tokens())
     all += text("\nsmallest legal chunk: ", *result.chunk_tokens(),
                 " tokens; its multiples are legal too\n");
