@@ -115,7 +115,13 @@ TEST_CASE("the block axis is the outermost in memory whose entries make blocks")
   CHECK(axis_of(twice) == 1U);
   HandMade either(KVEDIT_KIND_FULL_ATTENTION, 10, 160);
   either.tensor(1, {20, 20, 4}, {80, 4, 1});
-  CHECK(axis_of(either) == std::nullopt);
+  CHECK(axis_of(either) == 0U);  // shape and memory agree
+  HandMade turned(KVEDIT_KIND_FULL_ATTENTION, 10, 160);
+  turned.tensor(1, {20, 20, 4}, {4, 80, 1});
+  CHECK(axis_of(turned) == std::nullopt);
+  HandMade vector(KVEDIT_KIND_FULL_ATTENTION, 10, 2);
+  vector.tensor(1, {20}, {1});
+  CHECK(axis_of(vector) == 0U);
   HandMade lone(KVEDIT_KIND_FULL_ATTENTION, 1, 96);
   lone.tensor(1, {3, 1, 8, 4}, {32, 32, 4, 1});
   CHECK(axis_of(lone) == 1U);

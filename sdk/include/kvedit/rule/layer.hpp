@@ -52,7 +52,8 @@ class Layer : public Spec {
   /// `k`: how many entries of `axis`, over all tensors of the layer, make a block.
   Entries entries_per_block(std::size_t axis) const;
   /// The outermost axis of tensor 0 in memory whose entries make blocks, in all tensors. None where
-  /// the two outermost ones both do: then only a placement could tell, and no rule sees it.
+  /// the two outermost ones both do and the shape has them the other way round: then only a
+  /// placement could tell, and no rule sees it.
   std::optional<std::size_t> block_axis() const;
   /// One box over the page in which all tensors of the layer lie, axis 0 carrying the blocks.
   Box whole_page() const;
@@ -114,7 +115,7 @@ inline std::optional<std::size_t> Layer::block_axis() const {
     const std::size_t axis = first.axis_at(depth);
     if (!entries_per_block(axis)) continue;
     if (first.extent(axis) == 1) return axis;  // a lone block
-    if (depth == 0 && found && *found == first.axis_at(1)) return std::nullopt;
+    if (depth == 0 && found && *found < axis && *found == first.axis_at(1)) return std::nullopt;
     found = axis;
   }
   return found;
