@@ -99,10 +99,6 @@ TEST_CASE("subpaged-attention: what is not its own says which numbers are in the
                  "one entry of axis 0 has 9437184 bytes, the page of 524288 "
                  "bytes is no multiple");
 
-  Qwen compressed;
-  compressed.tokens(544, 136).tensor(2, {1088, 2, 32, 512}, {32768, 16384, 512, 1});
-  check_no_match(ask(rule, compressed), "136 states for 544 tokens: declared compression is kept");
-
   Qwen short_pool;
   short_pool.tensor(2, {1087, 2, 32, 512}, {32768, 16384, 512, 1});
   check_no_match(ask(rule, short_pool), "axis 0 has 1087 entries, 64 blocks of 17 need 1088");
@@ -116,12 +112,25 @@ TEST_CASE("subpaged-attention: what is not its own says which numbers are in the
   three_planes.tensor(2, {64 * 34, 1, 32, 2, 256}, {16384, 16384, 512, 256, 1});
   check_no_match(ask(rule, three_planes), "axis 1 has 1 entries, not K and V");
 
-  Qwen rank3, pair;
-  rank3.tensor(2, {1088, 64, 512}, {32768, 512, 1});
-  check_no_match(ask(rule, rank3), "rank 3, not 4 or 5");
+  Qwen rank2, pair;
+  rank2.tensor(2, {1088, 32768}, {32768, 1});
+  check_no_match(ask(rule, rank2), "rank 2, not 3 to 5");
   pair.tensor(2, {1088, 32, 2, 256}, {16384, 512, 256, 1});
   pair.tensor(2, {1088, 32, 2, 256}, {16384, 512, 256, 1}, 0, false);
   check_no_match(ask(rule, pair), "2 tensors, not one");
+}
+
+TEST_CASE("subpaged-attention: all heads of a token in a row, and declared compression") {
+  const OpenedPack& rule = standard_pack("subpaged-attention");
+  Qwen row, compressed;
+  row.tensor(2, {1088, 32, 1024}, {32768, 1024, 1});
+  CHECK(ask(rule, row).reason == seventeen);
+  CHECK(ask(rule, row).axes == Axes{{1088, 65536, block}, {32, 2048, token}, {1024, 2, content}});
+  // 544 states for 2176 tokens, 32 in each kernel page.
+  compressed.tokens(2176, 544).with("tokens_per_state", 4);
+  compressed.tensor(2, {1088, 32, 2, 512}, {32768, 1024, 512, 1});
+  CHECK(ask(rule, compressed).axes ==
+        Axes{{1088, 65536, block}, {32, 2048, token}, {2, 1024, head}, {512, 2, content}});
 }
 
 TEST_CASE("subpaged-attention: padding declared with its size is left out of k") {
@@ -145,6 +154,11 @@ TEST_CASE("subpaged-mla: rank 3 and 4, with and without declared compression") {
   CHECK(said.axes ==
         Axes{{285, 73728, block}, {1, 73728, head}, {64, 1152, token}, {576, 2, content}});
 
+  HandMade behind(KVEDIT_KIND_MLA_ATTENTION, 19, 1105920);
+  behind.tokens(960, 960).tensor(2, {285, 64, 1, 576}, {36864, 576, 576, 1});
+  CHECK(ask(rule, behind).axes ==
+        Axes{{285, 73728, block}, {64, 1152, token}, {1, 1152, head}, {576, 2, content}});
+
   for (const std::uint32_t kind : {KVEDIT_KIND_MLA_ATTENTION, KVEDIT_KIND_SLIDING_WINDOW_MLA}) {
     HandMade indexer(kind, 31, 59136);
     indexer.tokens(1792, 448).with("tokens_per_state", 4).tensor(1, {217, 64, 132}, {8448, 132, 1});
@@ -160,7 +174,8 @@ TEST_CASE("subpaged-mla: pages that are whole, several heads and other kinds are
   check_no_match(ask(rule, padded), "one entry of 37376 bytes is one page already");
   HandMade heads(KVEDIT_KIND_MLA_ATTENTION, 19, 1105920);
   heads.tokens(960, 960).tensor(2, {285, 2, 32, 576}, {36864, 18432, 576, 1});
-  check_no_match(ask(rule, heads), "axis 1 has 2 entries, not one latent head");
+  check_no_match(ask(rule, heads),
+                 "axis 1 has 2 entries and axis 2 32, neither is one latent head");
   Qwen dense;
   dense.tensor(2, {1088, 64, 512}, {32768, 512, 1});
   check_no_match(ask(rule, dense), "kind is full_attention, not a latent cache");

@@ -22,7 +22,7 @@ std::variant<Shown, Failure> synthetic(const LayerFacts& facts, const ProvedPage
                                        const Box& box, bool packed) {
   const DType& dtype = facts.tensors[box.tensor].dtype;
   const std::int64_t elements = block_bytes(box) / dtype.itemsize;
-  const std::int64_t slots = facts.spec->block_size;
+  const std::int64_t slots = facts.slots;
   const std::int64_t planes = packed ? 1 : 2;
   if (elements % planes != 0 || elements / planes % slots != 0)
     return cannot_show(text("its ", page.kernel_pages, " kernel pages have ", elements,
@@ -63,7 +63,7 @@ std::variant<Shown, Failure> synthetic_planes(const LayerFacts& facts, const Pro
                                               const Box& box) {
   const DType& dtype = facts.tensors[box.tensor].dtype;
   const std::int64_t elements = block_bytes(box) / 2 / dtype.itemsize;
-  const std::int64_t slots = facts.spec->block_size;
+  const std::int64_t slots = facts.slots;
   if (elements % slots != 0)
     return cannot_show(text("its ", page.kernel_pages, " kernel pages have ", elements,
                             " elements a plane and block, which ", slots,

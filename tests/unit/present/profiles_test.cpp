@@ -195,6 +195,20 @@ TEST_CASE("present: declared compression keeps its states") {
   CHECK(made.of.slots == 4);
 }
 
+TEST_CASE("present: sub-paged attention with declared compression has a slot for each state") {
+  // 64 tokens in 16 states, 8 in each of two kernel pages.
+  const Layer layer{spec("FullAttentionSpec", 64, 1024,
+                         {field("num_kv_heads", 2), field("head_size", 8), field("num_states", 16),
+                          field("tokens_per_state", 4)}),
+                    {contiguous("bfloat16", {8, 8, 2, 16})},
+                    4};
+  const Plan plan = named(layer, {B, T, H, C});
+  const Presented made = shown(layer, Profile::native, &plan);
+  check_view(made, "bfloat16", {4, 2, 16, 1, 16}, {512, 256, 16, 16, 1});
+  CHECK(made.of.slots == 16);
+  check_view(shown(layer, Profile::packed, &plan), "bfloat16", {4, 16, 1, 32}, {512, 32, 32, 1});
+}
+
 TEST_CASE("present: recurrent states in one page, in the dtype of the first tensor") {
   const auto layer = [](std::int64_t block_size) {
     return Layer{states(block_size, 1024, {64, 128}),
