@@ -125,6 +125,9 @@ TEST_CASE("the block axis is the outermost in memory whose entries make blocks")
   HandMade lone(KVEDIT_KIND_FULL_ATTENTION, 1, 96);
   lone.tensor(1, {3, 1, 8, 4}, {32, 32, 4, 1});
   CHECK(axis_of(lone) == 1U);
+  HandMade two_of_one(KVEDIT_KIND_FULL_ATTENTION, 1, 96);
+  two_of_one.tensor(1, {1, 3, 1, 32}, {96, 32, 32, 1});
+  CHECK(axis_of(two_of_one) == 0U);
   HandMade none(KVEDIT_KIND_FULL_ATTENTION, 1, 96);
   CHECK(axis_of(none) == std::nullopt);
 }

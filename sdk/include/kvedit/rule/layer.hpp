@@ -114,7 +114,7 @@ inline std::optional<std::size_t> Layer::block_axis() const {
   for (std::size_t depth = first.rank(); depth-- > 0;) {
     const std::size_t axis = first.axis_at(depth);
     if (!entries_per_block(axis)) continue;
-    if (first.extent(axis) == 1) return axis;  // a lone block
+    if (found && first.extent(*found) == 1 && first.extent(axis) > 1) break;  // a lone block
     if (depth == 0 && found && *found < axis && *found == first.axis_at(1)) return std::nullopt;
     found = axis;
   }
