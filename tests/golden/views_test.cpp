@@ -186,6 +186,14 @@ TEST_CASE("native: K and V planes keep their axes, and the block axis is the sec
   CHECK(view.block_axis == 1);
 }
 
+TEST_CASE("kernel pages on an axis of their own look like those that have none") {
+  const std::string name = "v028-grouped-k17";
+  check_view(name, attention_3, Profile::native, {33, 2, 544, 1, 512},
+             {557056, 278528, 512, 512, 1}, "bfloat16");
+  check_view(name, attention_3, Profile::packed, {33, 1, 544, 1024}, {557056, 557056, 1024, 1},
+             "bfloat16");
+}
+
 TEST_CASE(
     "native and packed: kernel pages of K and V planes, tokens first, become one token axis") {
   const std::string name = "v022-dense-block128-kv-planes-k2";
