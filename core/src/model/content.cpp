@@ -76,6 +76,25 @@ bool of_heads_and_states(const LayerFacts& facts, const Box& box) {
          extents.states == facts.slots;
 }
 
+bool has_role(std::span<const Box> boxes, Role role) {
+  return std::any_of(boxes.begin(), boxes.end(), [&](const Box& box) {
+    return std::any_of(box.axes.begin(), box.axes.end(),
+                       [&](const Axis& axis) { return axis.role == role; });
+  });
+}
+
+/// Bytes of the payload that no axis shows: scales, say.
+bool hides_payload(const ProvedPage& page) {
+  Int128 shown = 0;
+  for (const Box& box : page.boxes) {
+    Int128 bytes = box.item_bytes;
+    for (const Axis& axis : box.axes)
+      if (axis.role != Role::block) bytes *= axis.extent;
+    shown += bytes;
+  }
+  return page.window && shown < page.block_bytes;
+}
+
 }  // namespace
 
 bool is_latent(const Spec& spec) {
@@ -112,12 +131,10 @@ std::string_view opaque_because(const LayerClass& of) {
   if (of.facts.spec->recurrent()) return "recurrent";
   if (!of.page) return "content";
   const std::vector<Box>& boxes = of.page->boxes;
-  if (of.page->kernel_pages > 1 && plain_content(of.facts, boxes)) return "kernel-pages";
-  const bool unnamed = std::any_of(boxes.begin(), boxes.end(), [](const Box& box) {
-    return std::any_of(box.axes.begin(), box.axes.end(),
-                       [](const Axis& axis) { return axis.role == Role::opaque; });
-  });
-  return unnamed ? "axes" : "content";
+  if (has_role(boxes, Role::kernel_page) && plain_content(of.facts, boxes) &&
+      !hides_payload(*of.page))
+    return "kernel-pages";
+  return has_role(boxes, Role::opaque) ? "axes" : "content";
 }
 
 }  // namespace kvedit

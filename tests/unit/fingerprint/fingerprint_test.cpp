@@ -141,14 +141,17 @@ TEST_CASE("fingerprint: a name cannot pass for another layer or field") {
 }
 
 TEST_CASE("fingerprint: bytes that follow no axes are told one by one") {
-  // Tokens of K 64 bytes apart, those of V 32 from byte 16 on: they take turns irregularly.
+  // Tokens of K are 64 bytes apart, those of V 32 from byte 16 on; the padded page holds all of
+  // them, and they take turns irregularly.
   RegistrationData data;
   data.num_blocks = 4;
   data.storages.push_back({"s0", 1 << 16, "cpu"});
   data.groups.push_back({});
   data.groups[0].layers.push_back("attn");
   data.groups[0].spec =
-      spec("FullAttentionSpec", 3, 96, {field("num_kv_heads", 1), field("head_size", 8)});
+      spec("FullAttentionSpec", 3, 256,
+           {field("num_kv_heads", 1), field("head_size", 8), field("page_size_padded", 256),
+            field("unpadded_page_size_bytes", 96)});
   data.caches.push_back({"attn",
                          {tensor("bfloat16", {4, 3, 1, 8}, {128, 32, 8, 1}),
                           tensor("bfloat16", {4, 3, 1, 8}, {128, 16, 8, 1}, 8)},

@@ -168,6 +168,12 @@ TEST_CASE("content: what is packed, quantised or stored under another dtype is o
     check_opaque(layer("float8_e4m3fn", {field("kv_quant_mode", mode)}), "content");
 }
 
+TEST_CASE("content: K and V with bytes between that no axis shows are opaque") {
+  const Layer layer{
+      attention(16, 1024, 1, 14), {tensor("bfloat16", {4, 1, 16, 28}, {512, 512, 32, 1})}, 4};
+  check_opaque(layer, "content");
+}
+
 TEST_CASE("content: a kind nobody knows is opaque, whatever its shape") {
   check_opaque({attention(16, 4096, 2, 32, {}, "AcmeSpec"), {two_heads("bfloat16", 64)}, 4},
                "content");
