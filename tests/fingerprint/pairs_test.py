@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds layout fingerprints and `kvedit diff` against the decision table.
 
-Usage: pairs_test.py PROGRAM STANDARD_RULES DOCS [CLASS[.test] ...]
+Usage: pairs_test.py PROGRAM STANDARD_RULES REGISTRATIONS DOCS [CLASS[.test] ...]
 """
 
 import hashlib
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from pairs import DIFFER, EQUAL, PURPOSES  # noqa: E402
 from registrations import LAYER, attention, plain, recurrent, stream  # noqa: E402
 
-PROGRAM, RULES, DOCS = (Path(each).resolve() for each in sys.argv[1:4])
+PROGRAM, RULES, REGISTRATIONS, DOCS = (Path(each).resolve() for each in sys.argv[1:5])
 FINGERPRINT = re.compile(r"kvx1-[0-9a-f]{32}\Z")
 
 
@@ -199,6 +199,48 @@ class Report(Fingerprint):
             self.assertIn(each, DOCS.read_text())
 
 
+class Given(Fingerprint):
+    """Registrations that engines of several versions made, or of which one knows what they hold."""
+
+    def told(self, a, b):
+        done = self.run_program("diff", "--json", REGISTRATIONS / f"{a}.json",
+                                REGISTRATIONS / f"{b}.json")
+        self.assertEqual(done.stderr, b"")
+        return json.loads(done.stdout)
+
+    def differing(self, a, b):
+        """Index of group A -> fields that differ."""
+        return {group["a"]: {each["field"] for each in group["differences"]}
+                for group in self.told(a, b)["groups"] if not group["may_share"]}
+
+    def test_versions_that_register_the_same_bytes_differently(self):
+        # State lists and attention as one page in 0.25.1, whole-page rows in 0.28, tight rows in 0.32.
+        for a, b in (("live-v0251-nemotron-h", "live-v0320-nemotron-h"),
+                     ("live-v0280-nemotron-h", "live-v0320-nemotron-h"),
+                     ("live-v0271-nemotron-h-kbs32", "live-v0320-nemotron-h-kbs32"),
+                     ("live-v0300-qwen3-next", "live-v0320-qwen3-5-text"),
+                     ("kv-tuple-two-allocations", "v022-dense-block128-kv-planes-k2")):
+            with self.subTest(a):
+                told = self.told(a, b)
+                self.assertTrue(told["may_share"], told)
+                self.assertTrue(all(group["may_share"] for group in told["groups"]))
+
+    def test_what_differs_and_nothing_else(self):
+        nhd, hnd = "qwen3.5-0.8b-flashinfer-nhd", "qwen3.5-0.8b-flashinfer-hnd"
+        for a, b, differing in (
+                (nhd, hnd, {3: {"order"}}),
+                ("v026-qwen3.5-packed-hnd-k25", "v026-qwen3.5-packed-nhd-k25", {3: {"order"}}),
+                # Kernel pages of 32 tokens against pages of 256, heads first.
+                ("live-v0320-nemotron-h-kbs32", "live-v0320-nemotron-h", {2: {"order"}}),
+                # Tokens first, so that kernel pages do not show; only the backend's word is left.
+                (nhd, "qwen3.5-0.8b-flashattn", {3: {"backend"}}),
+                # K before V in each kernel page.
+                ("v025-qwen3.5-0.8b-split5", nhd, {3: {"order", "backend"}}),
+                ("v028-grouped-k17", hnd, {3: {"backend"}})):
+            with self.subTest(a):
+                self.assertEqual(self.differing(a, b), differing)
+
+
 class Words(Fingerprint):
     def test_equal_sides_say_so_and_what_does_not_matter(self):
         done = self.diff(attention(kernel=4), attention(kernel=8, blocks=9))
@@ -216,6 +258,14 @@ class Words(Fingerprint):
         self.assertTrue(said.startswith("must not share"), said)
         for words in ("heads differs in 1 layer", LAYER, "A  2", "B  4", "cut into other heads",
                       "equal: layers"):
+            self.assertIn(words, said)
+
+    def test_an_order_is_told_in_words(self):
+        said = self.diff(DIFFER["kernel pages of 8 against 4, heads first"][0](),
+                         attention()).stdout.decode()
+        for words in ("A  2 kernel pages of 2 heads of 8 states of K and V of 16 bytes of content",
+                      "B  16 states of 2 heads of K and V of 16 bytes of content",
+                      "0 of 1 group may share"):
             self.assertIn(words, said)
 
     def test_layers_that_only_one_side_has_are_named(self):
@@ -291,4 +341,4 @@ class Unreadable(Fingerprint):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

@@ -50,18 +50,50 @@ std::string shown(std::string_view value) {
   return clean.size() <= most ? clean : clean.substr(0, most) + " ...";
 }
 
-struct Sides {
-  std::string a, b;
-};
+std::string axis_words(std::string_view axis) {
+  const std::size_t colon = axis.find(':');
+  const std::string_view role = axis.substr(0, colon);
+  const std::string_view rest = colon == std::string_view::npos ? "" : axis.substr(colon + 1);
+  const std::string_view extent = rest.substr(0, rest.find(':'));
+  if (role == "kv") return "K and V";
+  if (role == "kernel_page") return text(extent, " kernel pages");
+  if (role == "token") return text(extent, " states");
+  if (role == "head") return text(extent, " heads");
+  if (role == "content") return text(extent, " bytes of content");
+  if (role == "item") return text(extent, " bytes of an element");
+  return text(extent, " of unnamed ", role);
+}
 
-std::string difference_lines(const LayoutDifference& difference, const Sides& sides,
-                             const Painter& painter) {
+/// "0 token:32:128 head:2:64 …" in words, from outside to inside.
+std::string order_words(std::string_view order) {
+  if (order == "states") return "the declared states one after the other";
+  std::string words;
+  while (!order.empty()) {
+    const std::size_t blank = std::min(order.find(' '), order.size());
+    const std::string_view piece = order.substr(0, blank);
+    order.remove_prefix(std::min(blank + 1, order.size()));
+    if (piece.find(':') == std::string_view::npos) continue;  // its first byte
+    words += text(words.empty() ? "" : " of ", axis_words(piece));
+  }
+  return words;
+}
+
+std::string value_lines(const LayoutDifference& difference, std::string_view side,
+                        const std::string& value) {
+  std::string words;
+  if (difference.field == "order" && value.find(';') == std::string::npos)
+    words = order_words(value);
+  if (words.empty()) return text("      ", side, "  ", shown(value), "\n");
+  return text("      ", side, "  ", Painter::clean(words), "\n         (", shown(value), ")\n");
+}
+
+std::string difference_lines(const LayoutDifference& difference, const Painter& painter) {
   std::string head = text("  ", painter.paint(Ink::bad, difference.field), " differs");
   if (difference.layers > 0)
     head += text(" in ", counted(difference.layers, "layer", "layers"), ", first ",
                  Painter::clean(difference.layer));
-  return text(head, ": ", consequence(difference), "\n      ", sides.a, "  ", shown(difference.a),
-              "\n      ", sides.b, "  ", shown(difference.b), "\n");
+  return text(head, ": ", consequence(difference), "\n", value_lines(difference, "A", difference.a),
+              value_lines(difference, "B", difference.b));
 }
 
 std::string immaterial_line(const std::vector<LayoutDifference>& differences) {
@@ -85,13 +117,12 @@ std::string group_head(const GroupDiff& group, const Painter& painter) {
               "\n");
 }
 
-std::string group_lines(const GroupDiff& group, const Sides& sides, const Painter& painter) {
+std::string group_lines(const GroupDiff& group, const Painter& painter) {
   std::string lines = group_head(group, painter);
   if (group.a < 0 || group.b < 0)
     return lines + text("  no stored group of the other side has a layer of it\n");
   if (group.may_share()) lines += text("  fingerprint  ", group.fingerprint_a, "\n");
-  for (const LayoutDifference& each : group.differences)
-    lines += difference_lines(each, sides, painter);
+  for (const LayoutDifference& each : group.differences) lines += difference_lines(each, painter);
   std::string equal;
   for (const std::string& field : group.equal) equal += text(equal.empty() ? "" : ", ", field);
   if (!equal.empty()) lines += text("  equal: ", equal, "\n");
@@ -104,7 +135,11 @@ std::string verdict(const LayoutDiff& diff, const Painter& painter) {
   if (diff.may_share())
     return text(painter.paint(Ink::good, "may share"),
                 ": an entry stored by one side is what the other expects\n");
-  std::string why = "fingerprints differ";
+  const auto shared = std::count_if(diff.groups.begin(), diff.groups.end(),
+                                    [](const GroupDiff& group) { return group.may_share(); });
+  std::string why =
+      text("fingerprints differ; ", shared, " of ",
+           counted(static_cast<std::int64_t>(diff.groups.size()), "group", "groups"), " may share");
   if (!diff.ok_a || !diff.ok_b)
     why = text(!diff.ok_a && !diff.ok_b ? "neither side is"
                : diff.ok_a              ? "B is not"
@@ -132,11 +167,10 @@ std::string explain_diff(const LayoutDiff& diff, std::string_view name_a, std::s
   std::string all = verdict(diff, painter);
   all += text("  A  ", padded(a, width), "  ", print_of(diff.fingerprint_a), "\n  B  ",
               padded(b, width), "  ", print_of(diff.fingerprint_b), "\n");
-  for (const LayoutDifference& each : diff.differences)
-    all += difference_lines(each, {"A", "B"}, painter);
+  for (const LayoutDifference& each : diff.differences) all += difference_lines(each, painter);
   if (!diff.immaterial.empty())
     all += text("  not part of the layout: ", immaterial_line(diff.immaterial), "\n");
-  for (const GroupDiff& group : diff.groups) all += "\n" + group_lines(group, {"A", "B"}, painter);
+  for (const GroupDiff& group : diff.groups) all += "\n" + group_lines(group, painter);
   if (diff.ok_a && diff.ok_b && !diff.groups.empty())
     all += "\nkeys must also hold the model and the rank: no registration names them\n";
   return all;

@@ -169,8 +169,9 @@ TEST_CASE("content: what is packed, quantised or stored under another dtype is o
 }
 
 TEST_CASE("content: K and V with bytes between that no axis shows are opaque") {
-  const Layer layer{
-      attention(16, 1024, 1, 14), {tensor("bfloat16", {4, 1, 16, 28}, {512, 512, 32, 1})}, 4};
+  const Layer layer{attention(16, 1024, 1, 14, {field("page_size_padded", 1024)}),
+                    {tensor("bfloat16", {4, 1, 16, 28}, {512, 512, 32, 1})},
+                    4};
   check_opaque(layer, "content");
 }
 
