@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "fingerprint/sha256.hpp"
 #include "fingerprint/states.hpp"
 #include "fingerprint/stream.hpp"
 #include "model/content.hpp"
@@ -70,9 +71,9 @@ std::string box_line(std::string_view word, const StreamBox& box) {
   return line + "\n";
 }
 
-/// What follows no axes is told range by range, as it lies in memory.
+/// What follows no axes is told as it lies in memory; of its ranges, which may be many, the hash.
 std::string scattered_lines(const LayerClass& of) {
-  std::string lines;
+  std::string lines, ranges;
   for (const Box& box : of.page->boxes) {
     lines += text("scattered ", box.tensor, " ", box.offset, " ", box.item_bytes);
     for (const Axis& axis : box.axes)
@@ -82,9 +83,8 @@ std::string scattered_lines(const LayerClass& of) {
   }
   for (const PartShape& part : of.page->payload)
     for (const Range& range : part.ranges)
-      lines +=
-          text("range ", part.tensor, " ", part.offset + range.offset, " ", range.length, "\n");
-  return lines;
+      ranges += text(part.tensor, " ", part.offset + range.offset, " ", range.length, "\n");
+  return lines + text("ranges ", sha256(ranges).value_or(ranges), "\n");
 }
 
 /// Tensors that one box of a rule covers: their own axes say what lies where.

@@ -34,18 +34,27 @@ void merge(std::vector<StreamAxis>& axes, Continues continues) {
   }
 }
 
-/// The bytes of one item count on what the innermost axis counts.
+/// The bytes of one item count on what the innermost axis counts. A content axis of one item, which
+/// is left out like any of extent 1, is these bytes.
 void add_item(const Box& box, std::vector<StreamAxis>& axes) {
   StreamAxis* inner = axes.empty() ? nullptr : &axes.back();
   if (inner && inner->stride == box.item_bytes && inner->role == "content") {
     inner->extent *= box.item_bytes;
     inner->stride = 1;
   } else {
-    axes.push_back({"item", box.item_bytes, 1, 0, 0});
+    const auto content = [](const auto& axis) { return axis.role == "content"; };
+    const auto one = [](const Axis& axis) { return axis.role == Role::content; };
+    const bool lone = std::none_of(axes.begin(), axes.end(), content) &&
+                      std::any_of(box.axes.begin(), box.axes.end(), one);
+    axes.push_back({lone ? "content" : "item", box.item_bytes, 1, 0, 0});
   }
 }
 
 }  // namespace
+
+bool Stream::before(const Piece& a, const Piece& b) {
+  return a.leader != b.leader ? a.leader < b.leader : a.begin < b.begin;
+}
 
 Stream::Stream(const LayerFacts& facts, const std::vector<PartShape>& payload) : facts_(facts) {
   std::int64_t at = 0;
@@ -55,6 +64,7 @@ Stream::Stream(const LayerFacts& facts, const std::vector<PartShape>& payload) :
                          address_of(part.tensor, part.offset + range.offset), range.length, at});
       at += range.length;
     }
+  std::sort(pieces_.begin(), pieces_.end(), before);
 }
 
 std::int64_t Stream::address_of(std::uint32_t tensor, std::int64_t offset) const {
@@ -64,14 +74,20 @@ std::int64_t Stream::address_of(std::uint32_t tensor, std::int64_t offset) const
 
 std::optional<std::int64_t> Stream::position(std::size_t leader, Int128 address,
                                              std::int64_t length) const {
-  for (const Piece& piece : pieces_) {
-    if (piece.leader != leader) continue;
-    // One run moves everything alike, also what it leaves out.
-    const bool inside = address >= piece.begin && address + length <= piece.begin + piece.length;
-    if (inside || pieces_.size() == 1)
-      return static_cast<std::int64_t>(piece.at + (address - piece.begin));
+  // One run moves everything alike, also what it leaves out.
+  const bool one = pieces_.size() == 1;
+  auto piece = pieces_.begin();
+  if (!one) {
+    piece = std::upper_bound(pieces_.begin(), pieces_.end(), std::pair(leader, address),
+                             [](const std::pair<std::size_t, Int128>& place, const Piece& each) {
+                               return place < std::pair(each.leader, Int128{each.begin});
+                             });
+    if (piece == pieces_.begin()) return std::nullopt;
+    --piece;
   }
-  return std::nullopt;
+  if (piece->leader != leader) return std::nullopt;
+  if (!one && address + length > piece->begin + piece->length) return std::nullopt;
+  return static_cast<std::int64_t>(piece->at + (address - piece->begin));
 }
 
 bool Stream::follows(const Box& box, std::int64_t at) const {

@@ -53,13 +53,15 @@ class Stream {
     std::int64_t at;
   };
 
+  static bool before(const Piece& a, const Piece& b);
+
   std::optional<std::int64_t> position(std::size_t leader, Int128 address,
                                        std::int64_t length) const;
   std::int64_t address_of(std::uint32_t tensor, std::int64_t offset) const;
   bool follows(const Box& box, std::int64_t at) const;
 
   const LayerFacts& facts_;
-  std::vector<Piece> pieces_;
+  std::vector<Piece> pieces_;  // by place
 };
 
 }  // namespace kvedit::fingerprint

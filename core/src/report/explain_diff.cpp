@@ -40,7 +40,7 @@ constexpr std::array consequences = {
     Consequence{"order", "the same bytes stand at other places of an entry"},
     Consequence{"tensor", "the same bytes stand at other places of an entry"},
     Consequence{"scattered", "the same bytes stand at other places of an entry"},
-    Consequence{"range", "the same bytes stand at other places of an entry"},
+    Consequence{"ranges", "the same bytes stand at other places of an entry"},
 };
 
 std::string shown(std::string_view value) {

@@ -166,6 +166,21 @@ TEST_CASE("fingerprint: bytes that follow no axes are told one by one") {
   CHECK(order_of(edited(data)) == "0 token:3:32 kv:2:16 content:16:1");
 }
 
+TEST_CASE("fingerprint: pages of very many runs take no time") {
+  // K and V of each token two runs of one byte: 65,536 in all.
+  RegistrationData data;
+  data.num_blocks = 3;
+  data.storages.push_back({"s0", 1 << 20, "cpu"});
+  data.groups.push_back({});
+  data.groups[0].layers.push_back("attn");
+  data.groups[0].spec =
+      spec("FullAttentionSpec", 32768, 65536, {field("num_kv_heads", 1), field("head_size", 1)});
+  data.caches.push_back(
+      {"attn", {tensor("int8", {3, 2, 32768, 1, 1}, {262144, 4, 8, 8, 1})}, false});
+  const Result result = edited(data);
+  for (int i = 0; i < 20; ++i) CHECK(order_of(result) == "0 token:32768:2 kv:2:1 content:1:1");
+}
+
 TEST_CASE("fingerprint: unnamed axes stay as registered, whatever lies densely") {
   const auto shaped = [](Numbers shape) {
     RegistrationData data;
