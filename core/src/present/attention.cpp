@@ -17,13 +17,12 @@ bool heads_first(const Box& box) {
   return head && token && head->stride > token->stride;
 }
 
-/// The planes of a synthetic view: 2 in native, as K and V had before they were packed.
 std::variant<Shown, Failure> synthetic(const LayerFacts& facts, const ProvedPage& page,
-                                       const Box& box, bool packed) {
+                                       const Box& box, Cut cut) {
   const DType& dtype = facts.tensors[box.tensor].dtype;
   const std::int64_t elements = block_bytes(box) / dtype.itemsize;
   const std::int64_t slots = facts.spec->block_size;
-  const std::int64_t planes = packed ? 1 : 2;
+  const std::int64_t planes = cut == Cut::halves ? 2 : 1;
   if (elements % planes != 0 || elements / planes % slots != 0)
     return cannot_show(text("its ", page.kernel_pages, " kernel pages have ", elements,
                             " elements a block, which ", planes, " x ", slots,
@@ -35,11 +34,11 @@ std::variant<Shown, Failure> synthetic(const LayerFacts& facts, const ProvedPage
   const ViewAxis tokens{slots, width, Role::opaque}, content{width, 1, Role::opaque};
   Shown shown;
   shown.slots = facts.slots;
-  if (!packed)
+  if (cut == Cut::halves)
     shown.views.push_back(make_view(
         dtype, box.tensor, box.offset,
         {blocks, {2, elements / 2, Role::opaque}, tokens, {1, width, Role::opaque}, content}));
-  else if (heads_first(box))
+  else if (cut == Cut::heads_first || (cut == Cut::by_memory && heads_first(box)))
     shown.views.push_back(make_view(dtype, box.tensor, box.offset,
                                     {blocks, {1, elements, Role::opaque}, tokens, content}));
   else
@@ -96,12 +95,11 @@ Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claime
   return shown;
 }
 
-std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage& page,
-                                       bool packed) {
+std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage& page, Cut cut) {
   const Box& box = page.boxes.front();
   const bool elements = box.item_bytes == facts.tensors[box.tensor].dtype.itemsize;
   if (page.boxes.size() == 1 && elements && !latent(*facts.spec) && dense(box))
-    return synthetic(facts, page, box, packed);
+    return synthetic(facts, page, box, cut);
   ProvedPage merged = page;
   for (Box& each : merged.boxes) each = merge_kernel_pages(each);
   if (page.boxes.size() == 1 && elements && dense_planes(box) &&

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "model/edit.hpp"
+#include "model/head_order.hpp"
 
 namespace kvedit::present {
 
@@ -14,12 +16,19 @@ struct Shown {
   bool opaque = true;
 };
 
+/// How synthetic axes cut a page that is one run of bytes: in two halves, as K and V had them
+/// before they were packed, or in slots and one head, in either order or as tokens and heads lie in
+/// memory.
+enum class Cut { halves, by_memory, tokens_first, heads_first };
+
 struct ViewAxis {
   std::int64_t extent;
   std::int64_t stride;  // elements
   Role role;
 };
 
+ViewShape make_view(const DType& dtype, std::uint32_t tensor, std::int64_t offset_bytes,
+                    std::span<const ViewAxis> axes);
 ViewShape make_view(const DType& dtype, std::uint32_t tensor, std::int64_t offset_bytes,
                     std::initializer_list<ViewAxis> axes);
 
