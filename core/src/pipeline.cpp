@@ -17,6 +17,7 @@
 #include "prove/prove.hpp"
 #include "prove/sane.hpp"
 #include "prove/settle.hpp"
+#include "readback/readback.hpp"
 #include "validate/validate.hpp"
 
 namespace kvedit {
@@ -178,6 +179,9 @@ class Pipeline {
 
   void finish() {
     for (Problem& problem : findings_.problems()) edit_.problems.push_back(std::move(problem));
+    if (edit_.options.profile == Profile::lmcache)
+      for (Problem& problem : readback::read_back(edit_))
+        edit_.problems.push_back(std::move(problem));
     for (const Problem& problem : edit_.book->problems) edit_.problems.push_back(problem);
     std::stable_sort(edit_.problems.begin(), edit_.problems.end(),
                      [](const Problem& a, const Problem& b) { return a.severity < b.severity; });

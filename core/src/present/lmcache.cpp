@@ -26,6 +26,13 @@ std::optional<std::pair<std::size_t, std::size_t>> lone_axis(const ViewShape& vi
   return std::nullopt;
 }
 
+/// Ranks that LMCache has a format for, where the axes behind the blocks agree.
+bool readable(const ViewShape& view) {
+  constexpr std::size_t packed = 4, halves = 5;
+  const std::size_t rank = view.shape.size();
+  return rank <= packed || (rank == halves && view.shape[1] == 2);
+}
+
 }  // namespace
 
 Cut lmcache_cut(const LayerClass& of, HeadOrder order) {
@@ -35,6 +42,18 @@ Cut lmcache_cut(const LayerClass& of, HeadOrder order) {
       Int128{2} * of.facts.spec->block_size * of.facts.tensors.front().dtype.itemsize;
   const bool whole = shown % halves == 0;
   return of.page->blocks > 2 && stride == shown && whole ? Cut::halves : Cut::tokens_first;
+}
+
+void cut_unread(const LayerClass& of, HeadOrder order, Shown& shown) {
+  if (!shown.opaque || shown.views.size() != 1 || of.page->boxes.size() != 1) return;
+  const ViewShape& view = shown.views.front();
+  const Box& box = of.page->boxes.front();
+  const std::int64_t elements = block_bytes(box) / view.dtype.itemsize;
+  if (readable(view) || !dense(box) || elements % shown.slots != 0) return;
+  const ViewAxis blocks{of.page->blocks, view.stride[view.block_axis], Role::block};
+  const DType dtype = view.dtype;
+  shown.views = {make_view(dtype, box.tensor, box.offset,
+                           slot_axes(blocks, shown.slots, elements / shown.slots, order))};
 }
 
 void order_lone_head(std::vector<ViewShape>& views, HeadOrder order) {

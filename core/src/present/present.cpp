@@ -52,8 +52,10 @@ std::variant<Shown, Failure> for_lmcache(const LayerClass& of, const Reader& rea
                ? state_page(of.facts, *of.page, reader.order)
                : state_row(of.facts, *of.page, reader.order);
   auto shown = shown_as(of, lmcache_cut(of, reader.order));
-  if (auto* made = std::get_if<Shown>(&shown); made && !of.facts.spec->recurrent())
-    order_lone_head(made->views, reader.order);
+  auto* made = std::get_if<Shown>(&shown);
+  if (!made || of.facts.spec->recurrent()) return shown;
+  cut_unread(of, reader.order, *made);
+  order_lone_head(made->views, reader.order);
   return shown;
 }
 

@@ -27,14 +27,6 @@ std::int64_t slot_width(const LayerFacts& facts, const Box& box) {
   return 0;
 }
 
-/// Slots of one opaque head, in the order that a consumer reads them.
-std::array<ViewAxis, 4> slot_axes(const ViewAxis& blocks, std::int64_t slots, std::int64_t width,
-                                  HeadOrder order) {
-  const ViewAxis tokens{slots, width, Role::opaque}, content{width, 1, Role::opaque};
-  if (order == HeadOrder::tokens_first) return {blocks, tokens, {1, width, Role::opaque}, content};
-  return {blocks, {1, slots * width, Role::opaque}, tokens, content};
-}
-
 }  // namespace
 
 HeadOrder row_order(std::string_view layout) {

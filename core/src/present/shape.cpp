@@ -30,6 +30,13 @@ ViewShape make_view(const DType& dtype, std::uint32_t tensor, std::int64_t offse
   return view;
 }
 
+std::array<ViewAxis, 4> slot_axes(const ViewAxis& blocks, std::int64_t slots, std::int64_t width,
+                                  HeadOrder order) {
+  const ViewAxis tokens{slots, width, Role::opaque}, content{width, 1, Role::opaque};
+  if (order == HeadOrder::tokens_first) return {blocks, tokens, {1, width, Role::opaque}, content};
+  return {blocks, {1, slots * width, Role::opaque}, tokens, content};
+}
+
 ViewShape view_of(const LayerFacts& facts, const Box& box) {
   const DType& own = facts.tensors[box.tensor].dtype;
   const bool elements = box.item_bytes == own.itemsize;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <initializer_list>
 #include <span>
 #include <vector>
@@ -31,6 +32,10 @@ ViewShape make_view(const DType& dtype, std::uint32_t tensor, std::int64_t offse
                     std::span<const ViewAxis> axes);
 ViewShape make_view(const DType& dtype, std::uint32_t tensor, std::int64_t offset_bytes,
                     std::initializer_list<ViewAxis> axes);
+
+/// Slots of one opaque head, in the order in which a consumer reads them.
+std::array<ViewAxis, 4> slot_axes(const ViewAxis& blocks, std::int64_t slots, std::int64_t width,
+                                  HeadOrder order);
 
 /// The box as a view, axis by axis, in the tensor's dtype where items are its elements.
 ViewShape view_of(const LayerFacts& facts, const Box& box);
