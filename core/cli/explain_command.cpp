@@ -11,7 +11,7 @@ namespace kvedit::cli {
 namespace {
 
 struct Explain {
-  std::string file, profile = "native", purpose = "prefix";
+  std::string file, profile = "native", purpose = "prefix", recurrent;
   std::optional<std::string> layer;
   bool json = false;
   PackOptions packs;
@@ -22,11 +22,18 @@ struct Explain {
     EditOptions options;
     const auto known_profile = find_profile(profile);
     if (!known_profile)
-      return unreadable("--profile " + profile + ": this version knows native, packed and bytes");
+      return unreadable("--profile " + profile + ": native, packed, bytes or lmcache");
     options.profile = *known_profile;
     const auto known_purpose = find_purpose(purpose);
     if (!known_purpose) return unreadable("--purpose " + purpose + ": prefix or transfer");
     options.purpose = *known_purpose;
+    if (!recurrent.empty()) {
+      const auto known_rows = find_recurrent_rows(recurrent);
+      if (!known_rows) return unreadable("--recurrent " + recurrent + ": tight or page");
+      if (options.profile != Profile::lmcache)
+        return unreadable("--recurrent goes with --profile lmcache");
+      options.recurrent_rows = *known_rows;
+    }
 
     const auto text = read_input(file);
     if (!text) return unreadable(text.error().text());
@@ -64,12 +71,16 @@ void add_explain(CLI::App& program, int& code) {
       ->excludes("--json");
   command
       ->add_option("--profile", explain->profile,
-                   "Shape of the views: native, packed or bytes [native]")
+                   "Shape of the views: native, packed, bytes or lmcache [native]")
       ->type_name("PROFILE");
   command
       ->add_option("--purpose", explain->purpose,
                    "What the bytes are moved for: prefix or transfer [prefix]")
       ->type_name("PURPOSE");
+  command
+      ->add_option("--recurrent", explain->recurrent,
+                   "Rows of recurrent states in profile lmcache: tight, or the whole page [tight]")
+      ->type_name("ROWS");
   explain->packs.add_to(*command);
   command->callback([explain, &code] { code = explain->run(); });
 }

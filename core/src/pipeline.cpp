@@ -11,11 +11,13 @@
 #include "census.hpp"
 #include "findings.hpp"
 #include "match/claim.hpp"
+#include "model/head_order.hpp"
 #include "model/index.hpp"
 #include "present/present.hpp"
 #include "prove/prove.hpp"
 #include "prove/sane.hpp"
 #include "prove/settle.hpp"
+#include "readback/readback.hpp"
 #include "validate/validate.hpp"
 
 namespace kvedit {
@@ -30,6 +32,8 @@ class Pipeline {
 
   void run() {
     check_whole();
+    if (edit_.options.profile == Profile::lmcache)
+      reader_ = {read_back_order(data_), edit_.options.recurrent_rows};
     take_census(edit_, findings_);
     refused_.assign(data_.groups.size(), false);
     for (std::size_t g = 0; g < data_.groups.size(); ++g) validate(g);
@@ -108,7 +112,7 @@ class Pipeline {
       return;
     }
     of.page = std::move(std::get<ProvedPage>(proof));
-    of.failure = present::present(of, edit_.options.profile);
+    of.failure = present::present(of, edit_.options.profile, reader_);
     if (!of.failure) of.failure = audit::wrong_view(of);
   }
 
@@ -175,6 +179,9 @@ class Pipeline {
 
   void finish() {
     for (Problem& problem : findings_.problems()) edit_.problems.push_back(std::move(problem));
+    if (edit_.options.profile == Profile::lmcache)
+      for (Problem& problem : readback::read_back(edit_))
+        edit_.problems.push_back(std::move(problem));
     for (const Problem& problem : edit_.book->problems) edit_.problems.push_back(problem);
     std::stable_sort(edit_.problems.begin(), edit_.problems.end(),
                      [](const Problem& a, const Problem& b) { return a.severity < b.severity; });
@@ -199,6 +206,7 @@ class Pipeline {
   Edit& edit_;
   const RegistrationData& data_;
   const RegistrationIndex& index_;
+  present::Reader reader_;
   std::vector<bool> refused_;        // groups
   std::vector<std::size_t> proved_;  // layers of the group at hand
   Findings findings_;

@@ -23,6 +23,7 @@ ROOMS = {
     "prove": (),
     "present": (),
     "audit": (),
+    "readback": (),
     "report": (),
 }
 ROOMS_OF_ALL = ("base", "model")
