@@ -21,7 +21,7 @@ std::variant<Shown, Failure> synthetic(const LayerFacts& facts, const ProvedPage
                                        const Box& box, Cut cut) {
   const DType& dtype = facts.tensors[box.tensor].dtype;
   const std::int64_t elements = block_bytes(box) / dtype.itemsize;
-  const std::int64_t slots = facts.spec->block_size;
+  const std::int64_t slots = facts.slots;
   const std::int64_t planes = cut == Cut::halves ? 2 : 1;
   if (elements % planes != 0 || elements / planes % slots != 0)
     return cannot_show(text("its ", page.kernel_pages, " kernel pages have ", elements,

@@ -38,8 +38,9 @@ bool readable(const ViewShape& view) {
 Cut lmcache_cut(const LayerClass& of, HeadOrder order) {
   if (order != HeadOrder::tokens_first) return Cut::heads_first;
   const auto [stride, shown] = step_of(of);
-  const Int128 halves =
-      Int128{2} * of.facts.spec->block_size * of.facts.tensors.front().dtype.itemsize;
+  const std::int64_t slots =
+      of.facts.spec->recurrent() ? of.facts.spec->block_size : of.facts.slots;
+  const Int128 halves = Int128{2} * slots * of.facts.tensors.front().dtype.itemsize;
   const bool whole = shown % halves == 0;
   return of.page->blocks > 2 && stride == shown && whole ? Cut::halves : Cut::tokens_first;
 }

@@ -33,10 +33,12 @@ class GroupReader {
         members_of(edit_, static_cast<std::size_t>(index_), frame_.order, problems_);
     for (const Member& member : members) {
       const Member& first = first_like(members, member);
-      if (&first == &member) check_gaps(member);
       check_window(first, member);
       check_tokens(member);
-      check_bytes(first, member);
+      if (!has_gaps(first))
+        check_bytes(first, member);
+      else if (&first == &member)
+        refuse_gaps(member);
       check_contiguous(member);
     }
     if (tokens_differ_)
@@ -52,9 +54,14 @@ class GroupReader {
                          [&](const Member& other) { return identity(other) == identity(member); });
   }
 
-  void check_gaps(const Member& first) {
+  /// Then LMCache refuses the whole kernel, whatever its other layers are.
+  static bool has_gaps(const Member& first) {
     const OuterStep step = outer_step(first.entry);
-    if (keeps_stride(first.format) || step.stride <= step.tight) return;
+    return !keeps_stride(first.format) && step.stride > step.tight;
+  }
+
+  void refuse_gaps(const Member& first) {
+    const OuterStep step = outer_step(first.entry);
     error(first,
           text("LMCache reads ", shown(first.views.front()), " as ", to_text(first.format),
                " and refuses ", step.stride, " elements from entry to entry where ", step.tight,
