@@ -107,13 +107,15 @@ class GroupReader {
                                                     : nullptr;
     if (tokens_ != group_.spec.block_size && !member.of->facts.spec->recurrent())
       ratio_differs_ = ratio_differs_ ? ratio_differs_ : member.of;
-    if (slots > 0 && tokens_ % slots != 0)
+    if (!divides(slots))
       error(member,
             text("LMCache reads ", slots, " slots in a block of ", tokens_,
                  " tokens and refuses a group whose slots do not divide the tokens; use profile "
                  "native, or the page map"),
             {{"slots", slots}, {"tokens_per_block", tokens_}});
   }
+
+  bool divides(std::int64_t slots) const { return slots > 0 && tokens_ % slots == 0; }
 
   void tokens_differ() {
     problems_.of_group(
@@ -180,11 +182,11 @@ class GroupReader {
   void note(const Member& member, const std::vector<Moved>& moves) {
     const LayerClass& of = *member.of;
     if (edit_.layers[member.layer].outcome == Outcome::excluded) return;
-    if (of.slots != member.read.slots)
+    if (of.slots != member.read.slots && divides(member.read.slots))
       warn(member,
-           text("LMCache reads ", member.read.slots, " slots of ", member.read.heads,
-                " heads in a block of ", of.slots,
-                " slots; the bytes are right, and what it stores fits only where it is read so"),
+           text("LMCache takes ", of.slots, of.slots == 1 ? " slot" : " slots", " of a block for ",
+                member.read.slots, " times ", member.read.heads,
+                " heads; the bytes are right, and what it stores fits only where it is read so"),
            {{"slots", of.slots}, {"read_as", member.read.slots}});
     const BlockMove move = block_move(moves);
     edit_.read_backs[member.layer] =
