@@ -172,6 +172,41 @@ class Answers(Cli):
             else:
                 self.assertEqual(got, shape)
 
+    def test_profile_lmcache_tells_what_is_read(self):
+        path = self.file(registration())
+        report = json.loads(self.good("explain", path, "--json", "--profile", "lmcache"))
+        self.assertEqual(report["profile"], "lmcache")
+        self.assertEqual(report["recurrent_rows"], "tight")
+        self.assertEqual(report["layers"][0]["view"]["shape"], [4, 1, 544, 512])
+        self.assertEqual(report["layers"][0]["read_back"],
+                         {"format": "NL_X_NB_NH_BS_CS", "planes": 1, "blocks": 4, "slots": 544,
+                          "heads": 1, "width": 512, "block_bytes": 557056,
+                          "block_stride": 557056})
+        native = json.loads(self.good("explain", path, "--json"))
+        self.assertNotIn("recurrent_rows", native)
+        self.assertNotIn("read_back", native["layers"][0])
+        for options in ((), ("--layer", KERNEL_PAGED)):
+            text = self.good("explain", path, "--profile", "lmcache", *options)
+            self.assertIn("LMCache reads NL_X_NB_NH_BS_CS: 544 slots of 1 head", text)
+
+    def test_rows_as_whole_pages(self):
+        path = REGISTRATIONS / "live-v0320-nemotron-h.json"
+        shapes = {"tight": [8192, 1, 256, 272], "page": [8192, 1, 256, 512]}
+        for rows, shape in shapes.items():
+            report = json.loads(self.good("explain", path, "--json", "--profile", "lmcache",
+                                          "--recurrent", rows))
+            self.assertEqual(report["recurrent_rows"], rows)
+            self.assertEqual(report["layers"][0]["view"]["shape"], shape)
+        self.assertIn("profile lmcache with whole pages",
+                      self.good("explain", path, "--profile", "lmcache", "--recurrent", "page"))
+
+    def test_profile_lmcache_refuses_what_would_be_refused(self):
+        path = REGISTRATIONS / "live-v0320-gemma3.json"
+        report = json.loads(self.good("explain", path, "--json", "--profile", "lmcache", code=1))
+        self.assertEqual([each["group"] for each in report["problems"]], [0, 1, 2, 3, 4])
+        self.assertEqual(report["problems"][0]["facts"],
+                         {"window": 64, "tokens_per_block": 128, "chunk_tokens": 128})
+
     def test_one_layer(self):
         path = self.file(registration())
         text = self.good("explain", path, "--layer", KERNEL_PAGED)
@@ -272,10 +307,11 @@ class Usage(Cli):
             with self.subTest(arguments):
                 self.unreadable(*arguments)
 
-    def test_profiles_and_purposes_that_are_unknown_or_not_built_yet(self):
+    def test_profiles_and_purposes_that_are_unknown(self):
         path = self.file(registration())
-        for option, value in (("--profile", "lmcache"), ("--profile", "nativ"), ("--profile", ""),
-                              ("--purpose", "both")):
+        for option, value in (("--profile", "nativ"), ("--profile", ""),
+                              ("--purpose", "both"), ("--recurrent", "page"),
+                              ("--recurrent", "loose")):
             with self.subTest(value):
                 self.unreadable("explain", path, option, value, names=[option])
 
@@ -287,6 +323,7 @@ class Usage(Cli):
         for word in ("explain", "rules", "--version", "KVEDIT_RULE_PATH"):
             self.assertIn(word, whole)
         for word in ("FILE", "--json", "--layer", "--profile", "native", "packed", "bytes",
+                     "lmcache", "--recurrent", "tight", "page",
                      "--purpose", "prefix", "transfer", "--rules-dir", "--no-standard-rules"):
             self.assertIn(word, explain)
         for word in ("--json", "--all", "--rules-dir", "--no-standard-rules"):

@@ -92,6 +92,37 @@ TEST_CASE("packed views cover the payload and stay in what the block owns") {
     if (served(name)) check_all_views(name, Profile::packed);
 }
 
+TEST_CASE("lmcache views cover the payload and stay in what the block owns, or are refused") {
+  const std::set<std::string> misread = {"four-states-per-token",    "host-resident-source",
+                                         "kv-tuple-two-allocations", "list-planes-apart",
+                                         "live-v0320-gemma3",        "llama-lhbnc"};
+  for (const std::string& name : registration_names()) {
+    if (!served(name)) continue;
+    INFO(name);
+    if (misread.count(name) > 0)
+      CHECK(error_codes(edit(name, Profile::lmcache)) == std::set<std::string>{"profile"});
+    else
+      check_all_views(name, Profile::lmcache);
+  }
+}
+
+TEST_CASE("lmcache: pages are those of native") {
+  for (const std::string& name : registration_names()) {
+    if (!served(name)) continue;
+    const Result native = edit(name, Profile::native), read = edit(name, Profile::lmcache);
+    for (std::size_t l = 0; read.ok() && l < read.layer_count(); ++l) {
+      INFO(name << ": " << read.layer(l).name());
+      const auto pages = read.layer(l).pages(), other = native.layer(l).pages();
+      REQUIRE(pages.has_value() == other.has_value());
+      if (!pages) continue;
+      CHECK(pages->slots == other->slots);
+      CHECK(pages->kernel_pages == other->kernel_pages);
+      CHECK(pages->opaque == other->opaque);
+      CHECK(pages->block_bytes == other->block_bytes);
+    }
+  }
+}
+
 TEST_CASE("bytes views are whole pages, refused where a page is no single range") {
   std::size_t shown = 0;
   for (const std::string& name : registration_names()) {
@@ -145,6 +176,20 @@ TEST_CASE("native: a state row is cut into as many slots as a block has tokens")
   CHECK(view.stride[0] == 327680);
   CHECK(view.stride[2] == 3904);
   CHECK(view.stride[3] == 1);
+}
+
+TEST_CASE("lmcache: kernel pages and state rows in the order of the layout") {
+  check_view(qwen_nhd, attention_3, Profile::lmcache, {64, 2, 544, 1, 512},
+             {557056, 278528, 512, 512, 1}, "bfloat16");
+  check_view(qwen_hnd, attention_3, Profile::lmcache, {64, 1, 544, 1024}, {557056, 557056, 1024, 1},
+             "bfloat16");
+  check_view(qwen_hnd, linear_0, Profile::lmcache, {64, 1, 544, 2000}, {1114112, 1088000, 2000, 1},
+             "int8");
+  check_view("v028-grouped-k17", attention_3, Profile::lmcache, {33, 1, 544, 1024},
+             {557056, 557056, 1024, 1}, "bfloat16");
+  const Result mla = edit("live-v0300-deepseek-v2", Profile::lmcache);
+  REQUIRE(mla.ok());
+  CHECK(mla.layer(0).view(0).stride[1] == 576);
 }
 
 TEST_CASE("native: a state row that cannot be cut stays as registered") {

@@ -135,7 +135,17 @@ def moved(view, read, block):
             runs.append((each["storage"], begin + read["blocks"] * plane, plane))
         else:
             runs.append((each["storage"], begin, read["block_bytes"]))
-    return runs
+    return merged(runs)
+
+
+def merged(runs):
+    """The same bytes, runs that touch as one."""
+    whole = []
+    for storage, begin, size in sorted(runs):
+        if whole and whole[-1][0] == storage and whole[-1][1] + whole[-1][2] == begin:
+            storage, begin, size = storage, whole[-1][1], whole.pop()[2] + size
+        whole.append((storage, begin, size))
+    return whole
 
 
 def covers(runs, pages, block):

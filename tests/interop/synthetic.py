@@ -46,7 +46,7 @@ def dense(layout, blocks=8, shape=(4, 16, 256), **more):
                         {"a": tensor([blocks, *shape])}, **more)
 
 
-def sub_paged(layout, blocks, stride=None):
+def sub_paged(layout, blocks):
     """Two kernel pages of 16 tokens, 4 heads, 256 elements: 65,536 bytes a block of 32 tokens."""
     spec = full(32, 65536, num_kv_heads=4, head_size=128)
     shape = [2 * blocks, 4, 16, 256]
@@ -54,6 +54,7 @@ def sub_paged(layout, blocks, stride=None):
 
 
 def latent(layout, middle, kernel_pages=1, blocks=8):
+    """32 states of 576 elements, the axis of their one head before or behind them."""
     spec = full(32, 32 * 576 * 2, "MLAAttentionSpec", num_kv_heads=1, head_size=576)
     rows = 32 // kernel_pages
     shape = [blocks * kernel_pages, *((1, rows) if middle == "heads" else (rows, 1)), 576]
@@ -76,7 +77,7 @@ def planes(layout, blocks=8):
     inner = [16, 4, 128] if layout == "NHD" else [4, 16, 128]
     spec = full(num_kv_heads=4, head_size=128)
     return registration(layout, blocks, [{"layers": ["a"], "spec": spec}],
-                        {"a": tensor([2, blocks, *inner])})
+                        {"a": tensor([2, blocks, *inner])}, placements=[placed("a", 16384)])
 
 
 def mixed_strides():
@@ -125,7 +126,8 @@ def scratch(also_full=True):
 def scratch_with_gaps():
     made = scratch()
     made["caches"]["b"] = tensor([8, 4, 16, 256], stride=[65536, 8192, 256, 1], storage="t")
-    made["groups"][1]["spec"].update(page_size_padded=131072, page_size_bytes=131072)
+    made["groups"][1]["spec"].update(
+        page_size_padded=131072, page_size_bytes=131072, unpadded_page_size_bytes=32768)
     made["placements"] = [placed("b", 131072, storage="t")]
     return made
 

@@ -28,11 +28,12 @@ struct Common {
 };
 
 GroupOutcome outcome_of(std::int64_t layers, std::int64_t failed, std::int64_t excluded,
-                        std::int64_t scratch, const Group& group) {
+                        std::int64_t scratch, const Group& group, Purpose purpose) {
   if (!group.enable_kv_transfer) return GroupOutcome::excluded;
   if (failed > 0) return GroupOutcome::refused;
   if (layers == 0)
-    return group.spec.prefix_cacheable ? GroupOutcome::served : GroupOutcome::scratch;
+    return group.spec.prefix_cacheable || purpose == Purpose::transfer ? GroupOutcome::served
+                                                                       : GroupOutcome::scratch;
   if (excluded == layers) return GroupOutcome::excluded;
   return scratch == layers - excluded ? GroupOutcome::scratch : GroupOutcome::served;
 }
@@ -75,7 +76,8 @@ void sum_up_groups(Edit& edit) {
     result.index = static_cast<std::int32_t>(g);
     result.kind = group.spec.kind;
     result.layers = tally.layers;
-    result.outcome = outcome_of(tally.layers, tally.failed, tally.excluded, tally.scratch, group);
+    result.outcome = outcome_of(tally.layers, tally.failed, tally.excluded, tally.scratch, group,
+                                edit.options.purpose);
     result.tokens_per_block = tokens_per_block(data, group, group.spec);
     const bool moved =
         result.outcome == GroupOutcome::served || result.outcome == GroupOutcome::scratch;

@@ -17,13 +17,14 @@ Step step_of(const LayerClass& of) {
   return {axis_of(box, Role::block)->stride, block_bytes(box)};
 }
 
-/// Of the two axes between blocks and content: the one of extent 1, and the other.
+/// Of the two axes between blocks and dense content: the one of extent 1, and the other.
 std::optional<std::pair<std::size_t, std::size_t>> lone_axis(const ViewShape& view) {
   constexpr std::size_t packed_rank = 4;
   if (view.shape.size() != packed_rank || view.block_axis != 0) return std::nullopt;
-  if (view.shape[1] == 1 && view.shape[2] > 1) return std::pair{1, 2};
-  if (view.shape[2] == 1 && view.shape[1] > 1) return std::pair{2, 1};
-  return std::nullopt;
+  const std::size_t lone = view.shape[1] == 1 ? 1 : 2, other = 3 - lone;
+  const bool innermost = view.stride[3] == 1 && view.stride[other] >= view.shape[3];
+  if (view.shape[lone] != 1 || view.shape[other] == 1 || !innermost) return std::nullopt;
+  return std::pair{lone, other};
 }
 
 /// Ranks that LMCache has a format for, where the axes behind the blocks agree.
@@ -38,7 +39,9 @@ bool readable(const ViewShape& view) {
 Cut lmcache_cut(const LayerClass& of, HeadOrder order) {
   if (order != HeadOrder::tokens_first) return Cut::heads_first;
   const auto [stride, shown] = step_of(of);
-  const Int128 halves = Int128{2} * of.facts.slots * of.facts.tensors.front().dtype.itemsize;
+  const std::int64_t slots =
+      of.facts.spec->recurrent() ? of.facts.spec->block_size : of.facts.slots;
+  const Int128 halves = Int128{2} * slots * of.facts.tensors.front().dtype.itemsize;
   const bool whole = shown % halves == 0;
   return of.page->blocks > 2 && stride == shown && whole ? Cut::halves : Cut::tokens_first;
 }

@@ -33,10 +33,12 @@ class GroupReader {
         members_of(edit_, static_cast<std::size_t>(index_), frame_.order, problems_);
     for (const Member& member : members) {
       const Member& first = first_like(members, member);
-      if (&first == &member) check_gaps(member);
       check_window(first, member);
       check_tokens(member);
-      check_bytes(first, member);
+      if (!has_gaps(first))
+        check_bytes(first, member);
+      else if (&first == &member)
+        refuse_gaps(member);
       check_contiguous(member);
     }
     if (tokens_differ_)
@@ -52,9 +54,14 @@ class GroupReader {
                          [&](const Member& other) { return identity(other) == identity(member); });
   }
 
-  void check_gaps(const Member& first) {
+  /// Then LMCache refuses the whole kernel, whatever its other layers are.
+  static bool has_gaps(const Member& first) {
     const OuterStep step = outer_step(first.entry);
-    if (keeps_stride(first.format) || step.stride <= step.tight) return;
+    return !keeps_stride(first.format) && step.stride > step.tight;
+  }
+
+  void refuse_gaps(const Member& first) {
+    const OuterStep step = outer_step(first.entry);
     error(first,
           text("LMCache reads ", shown(first.views.front()), " as ", to_text(first.format),
                " and refuses ", step.stride, " elements from entry to entry where ", step.tight,
@@ -100,13 +107,15 @@ class GroupReader {
                                                     : nullptr;
     if (tokens_ != group_.spec.block_size && !member.of->facts.spec->recurrent())
       ratio_differs_ = ratio_differs_ ? ratio_differs_ : member.of;
-    if (slots > 0 && tokens_ % slots != 0)
+    if (!divides(slots))
       error(member,
             text("LMCache reads ", slots, " slots in a block of ", tokens_,
                  " tokens and refuses a group whose slots do not divide the tokens; use profile "
                  "native, or the page map"),
             {{"slots", slots}, {"tokens_per_block", tokens_}});
   }
+
+  bool divides(std::int64_t slots) const { return slots > 0 && tokens_ % slots == 0; }
 
   void tokens_differ() {
     problems_.of_group(
@@ -173,11 +182,11 @@ class GroupReader {
   void note(const Member& member, const std::vector<Moved>& moves) {
     const LayerClass& of = *member.of;
     if (edit_.layers[member.layer].outcome == Outcome::excluded) return;
-    if (of.slots != member.read.slots)
+    if (of.slots != member.read.slots && divides(member.read.slots))
       warn(member,
-           text("LMCache reads ", member.read.slots, " slots of ", member.read.heads,
-                " heads in a block of ", of.slots,
-                " slots; the bytes are right, and what it stores fits only where it is read so"),
+           text("LMCache takes ", of.slots, of.slots == 1 ? " slot" : " slots", " of a block for ",
+                member.read.slots, " times ", member.read.heads,
+                " heads; the bytes are right, and what it stores fits only where it is read so"),
            {{"slots", of.slots}, {"read_as", member.read.slots}});
     const BlockMove move = block_move(moves);
     edit_.read_backs[member.layer] =

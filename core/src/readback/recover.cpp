@@ -64,9 +64,13 @@ std::variant<Dims, std::string> shaped_by_strides(const Dims& dims) {
 
 std::variant<Dims, std::string> recover(std::span<const std::int64_t> shape,
                                         std::span<const std::int64_t> stride) {
+  if (shape.size() != stride.size() || shape.empty())
+    return text("its shape has ", shape.size(), " axes and its strides ", stride.size());
+  const auto empty = [](std::int64_t each) { return each <= 0; };
+  if (std::any_of(shape.begin(), shape.end(), empty) ||
+      std::any_of(stride.begin(), stride.end(), empty))
+    return std::string("an extent or stride of it is not positive");
   Dims dims = sorted(shape, stride);
-  if (std::any_of(dims.stride.begin(), dims.stride.end(), [](auto each) { return each <= 0; }))
-    return std::string("a stride of it is not positive");
   if (dense(dims)) return shaped_by_strides(dims);
   const std::size_t rank = dims.shape.size();
   const std::vector<std::int64_t> strides = tight(dims.shape);
@@ -74,9 +78,10 @@ std::variant<Dims, std::string> recover(std::span<const std::int64_t> shape,
     if (dims.stride[a] != strides[a])
       return text("an axis within a block has stride ", dims.stride[a], " where ", strides[a],
                   " would leave no gap");
-  if (rank < 2 || dims.stride[0] < strides[0])
-    return text("its outermost stride of ", dims.stride[0], " is shorter than the ",
-                rank < 2 ? 1 : strides[0], " elements inside it, or it has no other axis");
+  if (rank < 3) return text("with gaps it needs three axes, and it has ", rank);
+  if (dims.stride[0] < strides[0])
+    return text("its outermost stride of ", dims.stride[0], " is shorter than the ", strides[0],
+                " elements inside it");
   return dims;
 }
 

@@ -120,6 +120,14 @@ TEST_CASE("lmcache view: several heads and rank 3 stay as registered") {
   }
 }
 
+TEST_CASE("lmcache view: a lone head stays where the content is not innermost") {
+  const Layer layer{
+      spec("FullAttentionSpec", 4, 64, {field("num_kv_heads", 1), field("head_size", 8)}),
+      {tensor("bfloat16", {4, 4, 1, 8}, {32, 1, 8, 4})},
+      4};
+  check_view(shown(layer, {HeadOrder::tokens_first}), {4, 4, 1, 8}, {32, 1, 8, 4});
+}
+
 TEST_CASE("lmcache view: a single token keeps its place before the heads") {
   const Layer layer{
       spec("FullAttentionSpec", 1, 64, {field("num_kv_heads", 2), field("head_size", 8)}),
