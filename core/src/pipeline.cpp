@@ -99,7 +99,6 @@ class Pipeline {
   }
 
   void prove(LayerClass& of) {
-    of.tokens = audit::tokens_per_block(data_, *of.facts.group, *of.facts.spec);
     if (!of.failure) match::claim(of, *edit_.book);
     if (of.failure) return;
     auto proof = prove::prove(of.facts, of.placed_stride, of.rule < 0 ? nullptr : &of.plan);
