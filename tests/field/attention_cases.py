@@ -461,3 +461,177 @@ def dcp_of_attention_and_states(c):
     c.cache("draft", tensor("s0", "bfloat16", [blocks, 2, 64, 512], [557056, 32768, 512, 1]))
     c.page("draft", 0, 1114112, 131072, 1114112, slots=64, tokens=64)
     c.chunk(2176)
+
+
+@case("vllm-project/vllm, a layout that the strides contradict", "0.26.0", "HND")
+def layout_name_against_the_strides(c):
+    """The engine says HND, the strides have tokens outside heads. The bytes decide: a block is the
+    same 262,144 bytes, and what is shown as tokens are tokens."""
+    blocks = c.blocks(15)
+    for i, (pages, kernel) in enumerate(((2, 64), (1, 128))):
+        c.storage(f"s{i}", blocks * 262144)
+        c.group([f"attn.{i}"], specs.attention(128, 4, 128))
+        c.cache(f"attn.{i}", tensor(f"s{i}", "bfloat16", [blocks * pages, 4, kernel, 256],
+                                    [kernel * 1024, 256, 1024, 1]))
+    c.page("attn.0", 0, 262144, 262144, k=2, slots=128, tokens=128,
+           packed=view([15, 128, 1, 1024], [131072, 1024, 1024, 1], "bfloat16"))
+    c.page("attn.1", 0, 262144, 262144, storage="s1", slots=128, tokens=128,
+           native=view([15, 4, 128, 256], [131072, 256, 1024, 1], "bfloat16"))
+
+
+@case("vllm-project/vllm#51718", "0.28.0", "LBNHC")
+def two_blocks_with_a_placement(c):
+    """(2, 2, 16, 8, 128) with two blocks: ambiguous by shape; the placement says 65,536 bytes from
+    block to block, so axis 1 is K and V. The planes of the second layer are told the same way."""
+    c.blocks(2)
+    c.storage("s0", 131072)
+    c.storage("s1", 131072)
+    c.group(["attn.0"], specs.attention(16, 8, 128))
+    c.place(["attn.0"], 0, 0, 65536)
+    c.cache("attn.0", tensor("s0", "bfloat16", [2, 2, 16, 8, 128]))
+    c.page("attn.0", 0, 65536, 65536, slots=16, tokens=16,
+           native=view([2, 2, 16, 8, 128], [32768, 16384, 1024, 128, 1], "bfloat16"))
+    c.group(["attn.1"], specs.attention(16, 8, 128))
+    c.place(["attn.1"], 0, 0, 32768, "s1")
+    c.cache("attn.1", tensor("s1", "bfloat16", [2, 2, 16, 8, 128]))
+    c.parts("attn.1", [ranges("s1", 0, 32768, (0, 32768), (65536, 32768))], slots=16, tokens=16)
+
+
+@case("rebellions-sw/vllm-rbln", "0.20.0", "HND")
+def six_axes_with_planes_outside(c):
+    """[2, B, 8, 1, 1024, 128]: K and V planes, one group of query heads, blocks of 1,024 tokens."""
+    blocks = c.blocks(12)
+    plane = 8 * 1024 * 256
+    c.storage("s0", 2 * blocks * plane, "rbln:0")
+    c.group(["attn.0"], specs.old_attention(1024, 8, 128))
+    c.cache("attn.0", tensor("s0", "bfloat16", [2, blocks, 8, 1, 1024, 128]))
+    c.parts("attn.0", [ranges("s0", 0, plane, (0, plane), (blocks * plane, plane))], slots=1024,
+            tokens=1024)
+
+
+@case("NVIDIA/TensorRT-LLM, block pools", "1.0")
+def pool_of_blocks_of_all_layers(c):
+    """A pool [blocks, layers, 2, heads · tokens · size]: a layer's tensor is one index of axis 1,
+    K and V of a block adjacent, 3 · 131,072 bytes from block to block."""
+    blocks = c.blocks(17)
+    c.storage("s0", blocks * 3 * 131072)
+    c.group([f"attn.{i}" for i in range(3)], specs.old_attention(32, 8, 128))
+    for i in range(3):
+        c.cache(f"attn.{i}", tensor("s0", "bfloat16", [blocks, 2, 32768], [196608, 32768, 1],
+                                    i * 65536))
+        c.page(f"attn.{i}", i * 131072, 3 * 131072, 131072, slots=32, tokens=32)
+
+
+@case("sgl-project/sglang, MHATokenToKVPool", "0.5")
+def pools_of_tokens(c):
+    """K and V pools of (size + page, 8, 128): a kernel page is one token, 64 make a page. The first
+    page is never given out, so there is one block more than size / 64."""
+    blocks = c.blocks(21)
+    c.storage("k0", blocks * 131072)
+    c.storage("v0", blocks * 131072)
+    c.group(["attn.0"], specs.old_attention(64, 8, 128))
+    c.cache("attn.0", tensor("k0", "bfloat16", [blocks * 64, 8, 128]),
+            tensor("v0", "bfloat16", [blocks * 64, 8, 128]))
+    c.parts("attn.0", [ranges("k0", 0, 131072, (0, 131072)), ranges("v0", 0, 131072, (0, 131072))],
+            k=64, slots=64, tokens=64)
+
+
+@case("vllm-project/vllm#51718", "0.32.0", "LHBNC")
+def heads_before_blocks_in_kernel_pages(c):
+    """LHBNC, block 128 in 2 kernel pages of 64: for each of 4 heads one run of 128 · 512 bytes,
+    19 blocks apart."""
+    blocks = c.blocks(19)
+    run = 128 * 512
+    c.storage("s0", 4 * blocks * run)
+    c.group(["attn.0"], specs.attention(128, 4, 128))
+    c.place(["attn.0"], 0, 0, run)
+    c.cache("attn.0", tensor("s0", "bfloat16", [blocks * 2, 4, 64, 256],
+                             [16384, blocks * run // 2, 256, 1]))
+    c.parts("attn.0", [ranges("s0", 0, run, *[(head * blocks * run, run) for head in range(4)])],
+            k=2, slots=128, tokens=128)
+
+
+@case("vllm-project/vllm#51718", "0.32.0", "LHBNC")
+def heads_before_blocks_without_placements(c):
+    """Four heads of 23 blocks: only the second axis in memory makes up pages."""
+    blocks = c.blocks(23)
+    c.storage("s0", 4 * blocks * 4096)
+    c.group(["attn.0"], specs.attention(16, 4, 64))
+    c.cache("attn.0", tensor("s0", "bfloat16", [blocks, 4, 16, 128],
+                             [2048, blocks * 2048, 128, 1]))
+    c.parts("attn.0", [ranges("s0", 0, 4096, *[(head * blocks * 4096, 4096) for head in range(4)])],
+            slots=16, tokens=16)
+
+
+@case("vllm-project/vllm-ascend, fractal format", "0.19.0")
+def keys_and_values_in_tiles(c):
+    """Ascend NZ: [B, heads · size / 16, 128, 16] for K and for V; the axes inside a block are tiles
+    and nothing else."""
+    blocks = c.blocks(14)
+    plane = 128 * 1024 * 2
+    for name in ("key", "value"):
+        c.storage(name, blocks * plane, "npu:0")
+    c.group(["attn.0"], specs.old_attention(128, 8, 128))
+    c.cache("attn.0", tensor("key", "bfloat16", [blocks, 64, 128, 16]),
+            tensor("value", "bfloat16", [blocks, 64, 128, 16]))
+    c.parts("attn.0", [ranges("key", 0, plane, (0, plane)), ranges("value", 0, plane, (0, plane))],
+            slots=128, tokens=128)
+
+
+@case("vllm-project/vllm-ascend, int8 caches", "0.19.0")
+def keys_values_and_scales_in_four_tensors(c):
+    """K, V, and a float32 scale for each token and head of either: 2 · (16,384 + 512) bytes."""
+    blocks = c.blocks(16)
+    c.group(["attn.0"], specs.attention(16, 8, 128, "int8", content=264))
+    tensors, parts = [], []
+    for name, dtype, shape, length in (("k", "int8", [16, 8, 128], 16384),
+                                       ("v", "int8", [16, 8, 128], 16384),
+                                       ("ks", "float32", [16, 8], 512),
+                                       ("vs", "float32", [16, 8], 512)):
+        c.storage(name, blocks * length, "npu:0")
+        tensors.append(tensor(name, dtype, [blocks, *shape]))
+        parts.append(ranges(name, 0, length, (0, length)))
+    c.cache("attn.0", *tensors)
+    c.parts("attn.0", parts, slots=16, tokens=16)
+
+
+@case("vllm-project/vllm, int4 per token and head", "0.32.0", "LBNHC")
+def four_bits_and_a_scale(c):
+    """K and V of a head: 64 bytes each and a scale of 4: content of 136 bytes, kernel pages of 32."""
+    blocks = c.blocks(13)
+    page = 128 * 2 * 136
+    c.storage("s0", blocks * page)
+    c.group(["attn.0"], specs.attention(128, 2, 128, "uint8", content=136,
+                                        kv_quant_mode="int4_per_token_head"))
+    c.cache("attn.0", tensor("s0", "uint8", [blocks * 4, 2, 32, 136], [8704, 136, 272, 1]))
+    c.page("attn.0", 0, page, page, k=4, slots=128, tokens=128,
+           packed=view([13, 128, 1, 272], [page, 272, 272, 1], "uint8"))
+
+
+@case("vllm-project/vllm, dense models on FlashInfer up to 0.25", "0.25.0", "HND")
+def dense_rank5_in_kernel_pages(c):
+    """[2·B, 2, 64, 8, 128] of a dense model with block 128, either memory order."""
+    blocks = c.blocks(20)
+    shape = [blocks * 2, 2, 64, 8, 128]
+    c.group(["attn.0", "attn.1"], specs.old_attention(128, 8, 128))
+    for i, order in enumerate(((0, 1, 3, 2, 4), (0, 1, 2, 3, 4))):
+        c.storage(f"s{i}", blocks * 524288)
+        c.cache(f"attn.{i}", tensor(f"s{i}", "bfloat16", shape, in_memory(shape, order)))
+        packed = (view([20, 1, 128, 2048], [262144, 262144, 2048, 1], "bfloat16") if i == 0 else
+                  view([20, 128, 1, 2048], [262144, 2048, 2048, 1], "bfloat16"))
+        c.page(f"attn.{i}", 0, 524288, 524288, storage=f"s{i}", k=2, slots=128, tokens=128,
+               packed=packed)
+
+
+@case("vllm-project/vllm, one block", "0.32.0", "LBHNC")
+def a_single_block(c):
+    """One block of 4 kernel pages, and one that is not cut: no axis has as many entries as blocks
+    could tell apart, and the bytes are the same however it is read."""
+    c.blocks(1)
+    c.storage("s0", 262144)
+    c.storage("s1", 262144)
+    c.group(["attn.0", "attn.1"], specs.attention(256, 2, 128))
+    c.cache("attn.0", tensor("s0", "bfloat16", [4, 2, 64, 256]))
+    c.cache("attn.1", tensor("s1", "bfloat16", [1, 2, 256, 256]))
+    c.page("attn.0", 0, 262144, 262144, k=4, slots=256, tokens=256)
+    c.page("attn.1", 0, 262144, 262144, storage="s1", slots=256, tokens=256)

@@ -262,3 +262,77 @@ def draft_tokens_lengthen_the_state(c):
     c.group(["mla.0"], specs.latent(4608, 512, "uint8"))
     c.cache("mla.0", tensor("s0", "uint8", [blocks * 18, 1, 256, 512]))
     c.page("mla.0", 0, page, page, k=18, slots=4608, tokens=4608)
+
+
+@case("sgl-project/sglang, MLATokenToKVPool", "0.5")
+def pool_of_latent_tokens(c):
+    """(size + page, 1, 576): a kernel page is one token, 64 make a page of 73,728 bytes."""
+    blocks = c.blocks(25)
+    page = 73728
+    c.storage("s0", blocks * page)
+    c.group(["mla.0"], specs.old_latent(64, 576))
+    c.cache("mla.0", tensor("s0", "bfloat16", [blocks * 64, 1, 576]))
+    c.page("mla.0", 0, page, page, k=64, slots=64, tokens=64)
+
+
+@case("LMCache/LMCache#4586", "0.5")
+def latent_and_indexer_pools(c):
+    """SGLang DSA: the latent pool of tokens and an indexer buffer (pages, 64 · 132) beside it."""
+    blocks = c.blocks(25)
+    leaves = {"mla.0": specs.latent(64, 656, "uint8"), "indexer.0": specs.latent(64, 132, "uint8")}
+    c.group(list(leaves), specs.uniform(64, 41984 + 8448), leaves)
+    c.storage("s0", blocks * 41984)
+    c.storage("s1", blocks * 8448)
+    c.cache("mla.0", tensor("s0", "uint8", [blocks * 64, 1, 656]))
+    c.page("mla.0", 0, 41984, 41984, k=64, slots=64, tokens=64)
+    c.cache("indexer.0", tensor("s1", "uint8", [blocks, 8448]))
+    c.page("indexer.0", 0, 8448, 8448, storage="s1", slots=64, tokens=64)
+
+
+@case("vllm-project/vllm-ascend, MLA", "0.19.0")
+def latent_rope_and_indexer_tensors(c):
+    """Ascend keeps the latent (512), the rope part (64) and the keys of the indexer (128) of a layer
+    in tensors of their own: 128 · 704 · 2 bytes a block."""
+    blocks = c.blocks(11)
+    c.group(["mla.0"], specs.latent(128, 704))
+    tensors, parts = [], []
+    for name, width in (("latent", 512), ("rope", 64), ("indexer", 128)):
+        length = 128 * width * 2
+        c.storage(name, blocks * length, "npu:0")
+        tensors.append(tensor(name, "bfloat16", [blocks, 128, 1, width]))
+        parts.append(ranges(name, 0, length, (0, length)))
+    c.cache("mla.0", *tensors)
+    c.parts("mla.0", parts, slots=128, tokens=128)
+
+
+@case("vllm-project/vllm, DeepSeek-V4 c128", "0.32.0", "BLHNC")
+def one_state_for_128_tokens(c):
+    """256 tokens are 2 states of 584 bytes, padded to 1,728 = 3 · 576, in an arena of two layers."""
+    blocks = c.blocks(29)
+    c.storage("s0", blocks * 3456)
+    layers = ["c128.0", "c128.1"]
+    c.group(layers, specs.latent(256, 584, "uint8", tokens_per_state=128, padded=1728,
+                                 alignment=576))
+    c.place(layers, 0, 1728, 3456)
+    for i, layer in enumerate(layers):
+        c.cache(layer, tensor("s0", "uint8", [blocks, 1, 2, 584], [3456, 1168, 584, 1], i * 1728))
+        c.page(layer, i * 1728, 3456, 1168, 1728, slots=2, tokens=256,
+               native=view([29, 1, 2, 584], [3456, 1168, 584, 1], "uint8"))
+
+
+@case("vllm-project/vllm, decode context parallel", "0.32.0", "LBHNC", dcp=2)
+def wrapper_sharded_as_its_first_leaf(c):
+    """A wrapper without dcp_sharded has its first leaf's answer, and a block id spans the same
+    tokens in all its layers. A kernel page left over is no block's. The other wrapper says for
+    itself, and its leaf does not."""
+    blocks = c.blocks(10)
+    leaves = {"mla.0": specs.latent(128, 576, dcp_sharded=False), "mla.1": specs.latent(128, 576)}
+    c.group(list(leaves), specs.uniform(128, 2 * 147456), leaves)
+    other = {"other.0": specs.latent(128, 576)}
+    c.group(list(other), specs.uniform(128, 147456, dcp_sharded=False), other)
+    for i, layer in enumerate((*leaves, *other)):
+        c.storage(f"s{i}", (blocks * 2 + 1) * 73728)
+        c.cache(layer, tensor(f"s{i}", "bfloat16", [blocks * 2 + 1, 64, 576]))
+        c.page(layer, 0, 147456, 147456, storage=f"s{i}", k=2, slots=128, tokens=128,
+               native=view([10, 128, 576], [73728, 576, 1], "bfloat16"))
+    c.chunk(128)

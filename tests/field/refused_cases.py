@@ -349,3 +349,41 @@ def refused_mode_none_inside_a_hybrid(c):
     c.refused("mamba-cache-mode", "linear.0", "group 1 (2 layers",
               "start the engine with mamba_cache_mode align or all", group=1,
               mamba_cache_mode="none")
+
+
+@case("vllm-project/vllm#51718", "0.32.0", "LBHNC")
+def refused_placements_over_each_other(c):
+    """Tensors and placements agree, and both put layer 1 eight pages into layer 0."""
+    blocks = c.blocks(23)
+    layers = ["attn.0", "attn.1"]
+    c.storage("s0", 31 * 16384)
+    c.group(layers, specs.attention(16, 4, 64))
+    c.place(layers, 0, 8 * 16384, 16384)
+    for i, layer in enumerate(layers):
+        c.cache(layer, tensor("s0", "bfloat16", [blocks, 4, 16, 128], None, i * 8 * 8192))
+    c.refused("overlap", "attn.1", "of the same group", storage="s0", begin=131072, end=507904,
+              other="attn.0", other_begin=0, other_end=376832)
+
+
+@case("vllm-project/vllm-ascend#16261", "0.19.0")
+def refused_planes_cut_differently(c):
+    """Keys in 4 kernel pages a block, values in 2."""
+    blocks = c.blocks(10)
+    for name in ("key", "value"):
+        c.storage(name, blocks * 262144, "npu:0")
+    c.group(["attn.0"], specs.old_attention(512, 1, 256))
+    c.cache("attn.0", tensor("key", "bfloat16", [blocks * 4, 128, 1, 256]),
+            tensor("value", "bfloat16", [blocks * 2, 256, 1, 256]))
+    c.refused("block-count", "attn.0", "tensor 1 and tensor 0 do not count the same 10 blocks",
+              entries=20, entries_of_first=40, num_blocks=10)
+
+
+@case("sgl-project/sglang, pools of tokens", "0.5")
+def refused_pool_with_a_page_too_many(c):
+    """(25 · 64 + 64) rows for 25 blocks: a whole page that no block id reaches is no tail."""
+    c.blocks(25)
+    c.storage("s0", 26 * 73728)
+    c.group(["mla.0"], specs.old_latent(64, 576))
+    c.cache("mla.0", tensor("s0", "bfloat16", [26 * 64, 1, 576]))
+    c.refused("block-count", "mla.0", "The tensor holds 26 blocks", entries=1664, needed=1600,
+              num_blocks=25)

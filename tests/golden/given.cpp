@@ -24,9 +24,15 @@ RegistrationData given_registration(const std::string& name) {
 }
 
 bool needs_rule_to_come(const std::string& name) {
-  return name == unclaimed || name == "field/planes-in-kernel-pages-k33" ||
-         name == "field/planes-laid-page-by-page-k33" ||
-         name == "field/keys-and-values-apart-in-kernel-pages";
+  static const std::set<std::string> names = {
+      unclaimed,
+      "field/heads-before-blocks-in-kernel-pages",
+      "field/keys-and-values-apart-in-kernel-pages",
+      "field/planes-in-kernel-pages-k33",
+      "field/planes-laid-page-by-page-k33",
+      "field/pools-of-tokens",
+  };
+  return names.contains(name);
 }
 
 std::array<std::int64_t, 4> some_blocks(std::int64_t blocks) {

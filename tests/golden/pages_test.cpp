@@ -85,7 +85,7 @@ TEST_CASE("every given registration is right, or refused as expected") {
     CHECK(result.ok());
     if (result.ok()) check_layers(result, expected);
   }
-  CHECK(right == registration_names().size() - 4);
+  CHECK(right == registration_names().size() - 6);
 }
 
 TEST_CASE("a refused registration has neither views nor pages") {

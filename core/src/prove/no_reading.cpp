@@ -30,13 +30,16 @@ Int128 bytes_of_all(const Tensor& tensor) {
   return bytes;
 }
 
-/// Whether entries of the outermost axes would make pages, if there were as many in each tensor.
+/// Whether entries of the outermost axes make pages when every tensor is cut for itself, into about
+/// as many as there are blocks.
 bool outermost_make_pages(const LayerFacts& facts) {
-  Int128 entry = 0;
-  for (const Tensor& tensor : facts.tensors)
-    entry += bytes_of_all(tensor) / outermost_entries(tensor);
-  const Int128 kernel_pages = std::max<Int128>(facts.spec->page_size_bytes / entry, 1);
-  return makes_up_page(*facts.spec, entry * kernel_pages);
+  Int128 bytes = 0;
+  for (const Tensor& tensor : facts.tensors) {
+    const std::int64_t entries = outermost_entries(tensor);
+    const Int128 share = (Int128{entries} + facts.num_blocks / 2) / facts.num_blocks;
+    bytes += bytes_of_all(tensor) / entries * std::max<Int128>(share, 1);
+  }
+  return makes_up_page(*facts.spec, bytes);
 }
 
 using Count = std::int64_t (*)(const Tensor&);
@@ -49,6 +52,17 @@ std::size_t other_count(const LayerFacts& facts, Count count) {
   return other;
 }
 
+/// A tensor with the pages of several layers.
+std::string allocation(const LayerFacts& facts) {
+  Int128 bytes = 0;
+  for (const Tensor& tensor : facts.tensors) bytes += bytes_of_all(tensor);
+  const Int128 pages = Int128{facts.spec->page_size_bytes} * facts.num_blocks;
+  if (bytes % pages != 0 || bytes / pages < 2) return "";
+  return text(". It has ", bytes, " bytes in all, ", bytes / pages, " times its ", facts.num_blocks,
+              " pages, and looks like an allocation of several layers: register each layer's own "
+              "view");
+}
+
 class Explanation {
  public:
   Explanation(const LayerFacts& facts, std::int64_t placed_stride, const NearMiss& near)
@@ -56,7 +70,9 @@ class Explanation {
 
   Failure make() const {
     if (miss_.kind == Miss::Kind::blocks || miss_.kind == Miss::Kind::count)
-      return uneven() || miss_.have != entries() ? other_blocks() : other_bytes();
+      return uneven() || miss_.have != entries()
+                 ? other_blocks(facts_, text("axis ", near_.axis), miss_)
+                 : other_bytes();
     if (placed_stride_ >= 0 && miss_.kind == Miss::Kind::ratio) return other_stride();
     return not_tiled();
   }
@@ -66,23 +82,6 @@ class Explanation {
   std::int64_t share() const { return entries() / facts_.num_blocks; }
   bool uneven() const { return entries() % facts_.num_blocks != 0; }
   Int128 share_bytes() const { return Int128{near_.entry} * share(); }
-
-  /// The entries are so many blocks, and the engine counts others.
-  Failure other_blocks() const {
-    const Int128 held = miss_.have / miss_.kernel_pages;
-    const bool whole = miss_.have % miss_.kernel_pages == 0;
-    return {Code::block_count,
-            text("axis ", near_.axis, " has ", miss_.have, " entries; ", facts_.num_blocks,
-                 " blocks need ", miss_.want, ", ", miss_.kernel_pages, " each",
-                 whole ? text(". The tensor holds ", held,
-                              " blocks: give the group its own num_blocks, or register the tensor "
-                              "that the block ids count")
-                       : "; num_blocks and the tensor do not belong together",
-                 allocation()),
-            {{"entries", clamp(miss_.have)},
-             {"needed", clamp(miss_.want)},
-             {"num_blocks", facts_.num_blocks}}};
-  }
 
   /// Every block has its share of entries, and they are no page.
   Failure other_bytes() const {
@@ -98,7 +97,7 @@ class Explanation {
   }
 
   std::string remedy() const {
-    if (std::string whole = allocation(); !whole.empty()) return whole;
+    if (std::string whole = allocation(facts_); !whole.empty()) return whole;
     if (share_bytes() > facts_.spec->page_size_bytes)
       return ". Check num_blocks and page_size_bytes against the engine's";
     return ". A page that is padded, or keeps one state for several tokens, must say so in its "
@@ -144,7 +143,7 @@ class Explanation {
   }
 
   std::string hint() const {
-    if (std::string whole = allocation(); !whole.empty()) return whole;
+    if (std::string whole = allocation(facts_); !whole.empty()) return whole;
     const Tensor& tensor = facts_.tensors[0];
     const Int128 step = Int128{tensor.stride[near_.axis]} * tensor.dtype.itemsize * share();
     const std::int64_t page = facts_.spec->page_size_bytes;
@@ -153,18 +152,6 @@ class Explanation {
                   " bytes apart; if padding or scales fill the rest, the "
                   "spec must declare it (page_size_padded)");
     return "; check page_size_bytes, num_blocks, dtype and shape against the engine's";
-  }
-
-  /// A tensor with the pages of several layers.
-  std::string allocation() const {
-    Int128 bytes = 0;
-    for (const Tensor& tensor : facts_.tensors) bytes += bytes_of_all(tensor);
-    const Int128 pages = Int128{facts_.spec->page_size_bytes} * facts_.num_blocks;
-    if (bytes % pages != 0 || bytes / pages < 2) return "";
-    return text(". It has ", bytes, " bytes in all, ", bytes / pages, " times its ",
-                facts_.num_blocks,
-                " pages, and looks like an allocation of several layers: "
-                "register each layer's own view");
   }
 
   const LayerFacts& facts_;
@@ -177,9 +164,9 @@ Failure of_other_blocks(const LayerFacts& facts, std::size_t other, Count count,
                         std::string_view which) {
   const std::int64_t first = count(facts.tensors[0]), entries = count(facts.tensors[other]);
   return {Code::block_count,
-          text("tensor ", other, " has no axis that counts the same ", facts.num_blocks,
-               " blocks as tensor 0: its ", which, " has ", entries, " entries, that of tensor 0 ",
-               first, "; num_blocks and the tensors do not belong together"),
+          text("tensor ", other, " and tensor 0 do not count the same ", facts.num_blocks,
+               " blocks: its ", which, " has ", entries, " entries, that of tensor 0 ", first,
+               "; num_blocks and the tensors do not belong together"),
           {{"entries", entries}, {"entries_of_first", first}, {"num_blocks", facts.num_blocks}}};
 }
 
@@ -199,6 +186,21 @@ std::optional<Failure> placed_otherwise(const LayerFacts& facts, std::int64_t pl
 }
 
 }  // namespace
+
+Failure other_blocks(const LayerFacts& facts, std::string_view axis, const Miss& miss) {
+  const bool whole = miss.have % miss.kernel_pages == 0;
+  return {Code::block_count,
+          text(axis, " has ", miss.have, " entries; ", facts.num_blocks, " blocks need ", miss.want,
+               ", ", miss.kernel_pages, " each",
+               whole ? text(". The tensor holds ", miss.have / miss.kernel_pages,
+                            " blocks: give the group its own num_blocks, or register the tensor "
+                            "that the block ids count")
+                     : "; num_blocks and the tensor do not belong together",
+               allocation(facts)),
+          {{"entries", clamp(miss.have)},
+           {"needed", clamp(miss.want)},
+           {"num_blocks", facts.num_blocks}}};
+}
 
 Failure no_reading(const LayerFacts& facts, std::int64_t placed_stride, const Search& search) {
   if (placed_stride >= 0)
