@@ -476,7 +476,22 @@ def layout_name_against_the_strides(c):
     c.page("attn.0", 0, 262144, 262144, k=2, slots=128, tokens=128,
            packed=view([15, 128, 1, 1024], [131072, 1024, 1024, 1], "bfloat16"))
     c.page("attn.1", 0, 262144, 262144, storage="s1", slots=128, tokens=128,
-           native=view([15, 4, 128, 256], [131072, 256, 1024, 1], "bfloat16"))
+           native=view([15, 4, 128, 256], [131072, 256, 1024, 1], "bfloat16",
+                       "block head token content"))
+
+
+@case("vllm-project/vllm, as many heads as tokens", "0.26.0", "NHD")
+def as_many_heads_as_block_tokens(c):
+    """16 heads, 16 tokens, NHD. Strided as the layout says, axis 1 has the heads. Dense, it may be
+    the physical [B, tokens, heads, C], or the layout may be wrong: the axes stay unnamed."""
+    blocks = c.blocks(6)
+    c.group(["attn.0", "attn.1"], specs.attention(16, 16, 64))
+    for i, (stride, axes) in enumerate((([32768, 128, 2048, 1], "block head token content"),
+                                        ([32768, 2048, 128, 1], "block opaque opaque opaque"))):
+        c.storage(f"s{i}", blocks * 65536)
+        c.cache(f"attn.{i}", tensor(f"s{i}", "bfloat16", [blocks, 16, 16, 128], stride))
+        c.page(f"attn.{i}", 0, 65536, 65536, storage=f"s{i}", slots=16, tokens=16,
+               native=view([6, 16, 16, 128], stride, "bfloat16", axes))
 
 
 @case("vllm-project/vllm#51718", "0.28.0", "LBNHC")

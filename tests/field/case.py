@@ -50,8 +50,12 @@ def tensor(storage, dtype, shape, stride=None, offset=0):
             "storage_offset": offset, "storage": storage}
 
 
-def view(shape, stride, dtype):
-    return {"shape": list(shape), "stride": list(stride), "dtype": dtype}
+def view(shape, stride, dtype, axes=None):
+    """`axes`: what each axis is called, where that is part of what is right."""
+    shown = {"shape": list(shape), "stride": list(stride), "dtype": dtype}
+    if axes:
+        shown["axes"] = axes.split()
+    return shown
 
 
 class Case:

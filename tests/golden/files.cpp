@@ -56,8 +56,11 @@ std::vector<std::int64_t> integers(const json::value& value) {
 }
 
 ExpectedView view_of(const json::object& object) {
-  return {integers(object.at("shape")), integers(object.at("stride")),
-          std::string(object.at("dtype").as_string())};
+  ExpectedView view{integers(object.at("shape")), integers(object.at("stride")),
+                    std::string(object.at("dtype").as_string())};
+  if (const json::value* axes = object.if_contains("axes"))
+    for (const json::value& axis : axes->as_array()) view.axes.emplace_back(axis.as_string());
+  return view;
 }
 
 ExpectedProblem problem_of(const json::object& object) {

@@ -19,6 +19,7 @@ struct ExpectedPart {
 struct ExpectedView {
   std::vector<std::int64_t> shape, stride;
   std::string dtype;
+  std::vector<std::string> axes = {};  ///< empty: not stated
 };
 
 struct ExpectedLayer {

@@ -55,6 +55,10 @@ void check_only_view(const LayerResult& layer, const ExpectedView& expected) {
     if (expected.shape[i] > 1)  // any stride is right for one index
       CHECK(view.stride[i] == expected.stride[i]);
   CHECK(view.dtype->name == expected.dtype);
+  if (expected.axes.empty()) return;
+  std::vector<std::string> axes;
+  for (const Role role : view.axes) axes.emplace_back(to_text(role));
+  CHECK(axes == expected.axes);
 }
 
 void check_all_views(const std::string& name, Profile profile) {
