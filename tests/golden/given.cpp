@@ -23,18 +23,6 @@ RegistrationData given_registration(const std::string& name) {
   return registration->data();
 }
 
-bool needs_rule_to_come(const std::string& name) {
-  static const std::set<std::string> names = {
-      unclaimed,
-      "field/heads-before-blocks-in-kernel-pages",
-      "field/keys-and-values-apart-in-kernel-pages",
-      "field/planes-in-kernel-pages-k33",
-      "field/planes-laid-page-by-page-k33",
-      "field/pools-of-tokens",
-  };
-  return names.contains(name);
-}
-
 std::array<std::int64_t, 4> some_blocks(std::int64_t blocks) {
   return {0, std::min<std::int64_t>(1, blocks - 1), blocks / 2, blocks - 1};
 }
