@@ -155,7 +155,24 @@ def planes_in_kernel_pages_k33(c):
     c.group(["attn.0"], specs.old_attention(528, 4, 256))
     c.cache("attn.0", tensor("s0", "bfloat16", [2, blocks * 33, 16, 4, 256]))
     c.parts("attn.0", [ranges("s0", 0, 1081344, (0, 1081344), (plane, 1081344))], k=33, slots=528,
-            tokens=528)
+            tokens=528,
+            native=view([2, 29, 528, 4, 256], [plane // 2, 540672, 1024, 256, 1], "bfloat16",
+                        "kv block token head content"))
+
+
+@case("ovg-project/kvcached#330", "0.16.0", "HND")
+def planes_in_kernel_pages_heads_first(c):
+    """The same planes with heads outside tokens in memory: a block of a plane is one run, and the
+    tokens of a head lie in 33 pieces of it."""
+    blocks = c.blocks(29)
+    plane = blocks * 1081344
+    c.storage("s0", 2 * plane)
+    c.group(["attn.0"], specs.old_attention(528, 4, 256))
+    c.cache("attn.0", tensor("s0", "bfloat16", [2, blocks * 33, 16, 4, 256],
+                             [plane // 2, 16384, 256, 4096, 1]))
+    c.parts("attn.0", [ranges("s0", 0, 1081344, (0, 1081344), (plane, 1081344))], k=33, slots=528,
+            tokens=528, native=view([2, 29, 528, 1, 1024], [plane // 2, 540672, 1024, 1024, 1],
+                                    "bfloat16"))
 
 
 @case("vllm-project/vllm, FlashAttention in hybrids up to 0.25", "0.17.0", "NHD")
@@ -166,7 +183,8 @@ def planes_laid_page_by_page_k33(c):
     c.group(["attn.0"], specs.old_attention(528, 4, 256))
     c.cache("attn.0", tensor("s0", "bfloat16", [2, blocks * 33, 16, 4, 256],
                              [16384, 32768, 1024, 256, 1]))
-    c.page("attn.0", 0, 2162688, 2162688, k=33, slots=528, tokens=528)
+    c.page("attn.0", 0, 2162688, 2162688, k=33, slots=528, tokens=528,
+           native=view([29, 2, 528, 1, 1024], [1081344, 540672, 1024, 1024, 1], "bfloat16"))
 
 
 @case("vllm-project/vllm, paged attention on ROCm", "0.11.0", "NHD")
@@ -201,7 +219,8 @@ def kernel_pages_grouped_heads_first(c):
     c.storage("s0", blocks * 1114112)
     c.group(["attn.0"], specs.attention(544, 2, 256))
     c.cache("attn.0", tensor("s0", "bfloat16", [blocks, 17, 2, 32, 512]))
-    c.page("attn.0", 0, 1114112, 1114112, slots=544, tokens=544)
+    c.page("attn.0", 0, 1114112, 1114112, slots=544, tokens=544,
+           native=view([31, 2, 544, 1, 512], [557056, 278528, 512, 512, 1], "bfloat16"))
 
 
 @case("vllm-project/vllm#51718, group_kernel_blocks", "0.28.0", "LBNHC")
@@ -213,7 +232,9 @@ def kernel_pages_grouped_two_a_block(c):
     c.group(["attn.0"], specs.attention(128, 8, 128))
     c.cache("attn.0", tensor("s0", "bfloat16", [blocks, 2, 8, 64, 256],
                              [262144, 131072, 256, 2048, 1]))
-    c.page("attn.0", 0, page, page, slots=128, tokens=128)
+    c.page("attn.0", 0, page, page, slots=128, tokens=128,
+           native=view([37, 8, 128, 256], [262144, 256, 2048, 1], "bfloat16",
+                       "block head token content"))
 
 
 @case("vllm-project/vllm#28677", "0.32.0", "LBNHC")
@@ -547,8 +568,22 @@ def pools_of_tokens(c):
     c.group(["attn.0"], specs.old_attention(64, 8, 128))
     c.cache("attn.0", tensor("k0", "bfloat16", [blocks * 64, 8, 128]),
             tensor("v0", "bfloat16", [blocks * 64, 8, 128]))
+    shown = view([21, 64, 8, 128], [65536, 1024, 128, 1], "bfloat16", "block token head content")
     c.parts("attn.0", [ranges("k0", 0, 131072, (0, 131072)), ranges("v0", 0, 131072, (0, 131072))],
-            k=64, slots=64, tokens=64)
+            k=64, slots=64, tokens=64, native=[shown, shown])
+
+
+@case("sgl-project/sglang, one pool for K and V", "0.5")
+def planes_of_tokens(c):
+    """(2, tokens, 8, 128): K and V planes of a pool of tokens, 32 to a page."""
+    blocks = c.blocks(27)
+    c.storage("s0", 2 * blocks * 65536)
+    c.group(["attn.0"], specs.old_attention(32, 8, 128))
+    c.cache("attn.0", tensor("s0", "bfloat16", [2, blocks * 32, 8, 128]))
+    c.parts("attn.0", [ranges("s0", 0, 65536, (0, 65536), (blocks * 65536, 65536))], k=32,
+            slots=32, tokens=32,
+            native=view([2, 27, 32, 8, 128], [27 * 32768, 32768, 1024, 128, 1], "bfloat16",
+                        "kv block token head content"))
 
 
 @case("vllm-project/vllm#51718", "0.32.0", "LHBNC")
@@ -563,7 +598,9 @@ def heads_before_blocks_in_kernel_pages(c):
     c.cache("attn.0", tensor("s0", "bfloat16", [blocks * 2, 4, 64, 256],
                              [16384, blocks * run // 2, 256, 1]))
     c.parts("attn.0", [ranges("s0", 0, run, *[(head * blocks * run, run) for head in range(4)])],
-            k=2, slots=128, tokens=128)
+            k=2, slots=128, tokens=128,
+            native=view([19, 4, 128, 256], [32768, blocks * run // 2, 256, 1], "bfloat16",
+                        "block head token content"))
 
 
 @case("vllm-project/vllm#51718", "0.32.0", "LHBNC")

@@ -117,7 +117,8 @@ class Case:
         right.update(blocks=blocks or self.registration["num_blocks"], kernel_pages=k, slots=slots,
                      tokens=tokens, parts=parts, owned=owned)
         if views:
-            right["views"] = views
+            right["views"] = {profile: shown if isinstance(shown, list) else [shown]
+                              for profile, shown in views.items()}
         self.expected["layers"][layer] = right
 
     def excluded(self, layer):

@@ -95,7 +95,8 @@ ExpectedLayer layer_of(const json::object& object) {
       layer.owned[std::string(storage)] = ranges(value);
   if (const json::value* views = object.if_contains("views"))
     for (const auto& [profile, value] : views->as_object())
-      layer.views[std::string(profile)] = view_of(value.as_object());
+      for (const json::value& view : value.as_array())
+        layer.views[std::string(profile)].push_back(view_of(view.as_object()));
   return layer;
 }
 

@@ -27,7 +27,8 @@ struct ExpectedLayer {
   std::int64_t blocks = 0, kernel_pages = 0, slots = 0, tokens = 0;
   std::vector<ExpectedPart> parts;
   std::map<std::string, std::vector<std::pair<std::int64_t, std::int64_t>>> owned;  ///< of block 0
-  std::map<std::string, ExpectedView> views;  ///< by profile, where the case states one
+  /// By profile, where the case states it: one for each tensor.
+  std::map<std::string, std::vector<ExpectedView>> views;
 };
 
 struct ExpectedProblem {
