@@ -387,3 +387,16 @@ def refused_pool_with_a_page_too_many(c):
     c.cache("mla.0", tensor("s0", "bfloat16", [26 * 64, 1, 576]))
     c.refused("block-count", "mla.0", "The tensor holds 26 blocks", entries=1664, needed=1600,
               num_blocks=25)
+
+
+@case("vllm-project/vllm-gaudi#1450", "0.29.0", "LBNHC")
+def refused_placement_of_one_plane(c):
+    """Keys are 32,768 bytes apart as the placement says, values 36,864."""
+    blocks = c.blocks(11)
+    c.storage("s0", blocks * (32768 + 36864))
+    c.group(["attn.0"], specs.attention(16, 8, 128))
+    c.place(["attn.0"], 0, 0, 32768)
+    c.cache("attn.0", tensor("s0", "bfloat16", [blocks, 16, 8, 128]),
+            tensor("s0", "bfloat16", [blocks, 16, 8, 128], [18432, 1024, 128, 1], blocks * 16384))
+    c.refused("placement-mismatch", "attn.0", "axis 0 of tensor 1 36864 from entry to entry",
+              block_stride=32768, entry_stride=36864, kernel_pages=1)

@@ -48,4 +48,27 @@ TEST_CASE("a refusal names layer, group, numbers and remedy exactly as the case 
   CHECK(stated >= 25);
 }
 
+TEST_CASE("profile bytes refuses a page of several runs and says how many") {
+  const std::pair<const char*, std::int64_t> pages[] = {
+      {"field/planes-of-flat-blocks", 2},
+      {"field/arena-heads-before-blocks", 4},
+      {"field/planes-in-kernel-pages-k33", 2},
+      {"field/keys-values-and-scales-in-four-tensors", 4},
+      {"field/states-and-keys-in-pools-of-planes", 2},
+  };
+  EditOptions options;
+  options.profile = Profile::bytes;
+  for (const auto& [name, runs] : pages) {
+    INFO(name);
+    const Result result = standard_host().edit(Registration(given_registration(name)), options);
+    REQUIRE_FALSE(result.ok());
+    const Problem& problem = result.problems()[0];
+    check_problem(problem, {"profile",
+                            problem.layer,
+                            problem.group,
+                            {{"runs", std::to_string(runs)}},
+                            {"use profile native, or the page map"}});
+  }
+}
+
 }  // namespace kvedit::golden

@@ -174,14 +174,19 @@ Failure of_other_blocks(const LayerFacts& facts, std::size_t other, Count count,
 std::optional<Failure> placed_otherwise(const LayerFacts& facts, std::int64_t placed_stride) {
   const auto found = Search(facts, -1).first();
   if (!found) return std::nullopt;
-  const std::size_t axis = found->axes[0];
-  const std::int64_t stride = facts.tensors[0].stride[axis] * facts.tensors[0].dtype.itemsize;
+  const auto step = [&](std::size_t t) {
+    return facts.tensors[t].stride[found->axes[t]] * facts.tensors[t].dtype.itemsize;
+  };
+  std::size_t t = 0;
+  while (t + 1 < facts.tensors.size() && Int128{step(t)} * found->kernel_pages == placed_stride)
+    ++t;
   return Failure{Code::placement_mismatch,
                  text("the placement moves ", placed_stride, " bytes from block to block, axis ",
-                      axis, " ", stride, " from entry to entry, ", found->kernel_pages,
+                      found->axes[t], " of tensor ", t, " ", step(t), " from entry to entry, ",
+                      found->kernel_pages,
                       " a block; placement and tensor are of different engines or moments"),
                  {{"block_stride", placed_stride},
-                  {"entry_stride", stride},
+                  {"entry_stride", step(t)},
                   {"kernel_pages", found->kernel_pages}}};
 }
 
