@@ -83,6 +83,13 @@ std::variant<Shown, Failure> synthetic_planes(const LayerFacts& facts, const Pro
   return shown;
 }
 
+/// Kernel pages of one state each are the states.
+void name_states(Box& box, std::int64_t slots) {
+  if (axis_of(box, Role::token)) return;
+  for (Axis& axis : box.axes)
+    if (axis.role == Role::kernel_page && axis.extent == slots) axis.role = Role::token;
+}
+
 }  // namespace
 
 Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claimed) {
@@ -100,7 +107,10 @@ Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claime
 std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage& page, Cut cut) {
   const Box& box = page.boxes.front();
   ProvedPage merged = page;
-  for (Box& each : merged.boxes) each = merge_kernel_pages(each);
+  for (Box& each : merged.boxes) {
+    each = merge_kernel_pages(each);
+    name_states(each, facts.slots);
+  }
   const bool apart = axis_of(merged.boxes.front(), Role::kernel_page) != nullptr;
   const bool one_entry = page.kernel_pages == 1;  // the tensor itself has an axis for the pages
   const bool one_box =
