@@ -15,14 +15,13 @@ class Pattern {
       : key_(mix(mix(mix(key + 1) ^ second) ^ third)) {}
 
   void paint(std::span<std::byte> to, std::uint64_t position) const {
-    while (!to.empty()) {
-      const std::uint64_t word = mix(key_ ^ position / 8);
-      const std::size_t skip = position % 8;
-      const std::size_t count = std::min(8 - skip, to.size());
-      std::memcpy(to.data(), reinterpret_cast<const std::byte*>(&word) + skip, count);
-      to = to.subspan(count);
-      position += count;
+    paint_part(to, position);  // up to the next whole word
+    std::size_t at = std::min<std::size_t>(to.size(), (8 - position % 8) % 8);
+    for (std::uint64_t word = (position + at) / 8; at + 8 <= to.size(); ++word, at += 8) {
+      const std::uint64_t bytes = mix(key_ ^ word);
+      std::memcpy(to.data() + at, &bytes, sizeof bytes);
     }
+    paint_part(to.subspan(at), position + at);
   }
 
   /// How many bytes lie in words that are right as a whole: single bytes are right by chance.
@@ -49,6 +48,13 @@ class Pattern {
   }
 
  private:
+  void paint_part(std::span<std::byte> to, std::uint64_t position) const {
+    const std::uint64_t word = mix(key_ ^ position / 8);
+    const std::size_t skip = position % 8;
+    const std::size_t count = std::min(8 - skip, to.size());
+    if (count > 0) std::memcpy(to.data(), reinterpret_cast<const std::byte*>(&word) + skip, count);
+  }
+
   std::uint64_t key_;
 };
 

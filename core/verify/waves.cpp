@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t usual_pairs = 4;
 constexpr std::int64_t most_in_one_trial = std::int64_t{256} << 20;
-constexpr std::int64_t most_in_all = std::int64_t{1} << 30;
+constexpr std::int64_t most_in_all = std::int64_t{768} << 20;
 
 std::uint64_t seed_of(std::uint64_t seed, std::int32_t group) {
   return Pattern::mix(seed ^ Pattern::mix(static_cast<std::uint64_t>(group)));
