@@ -1,23 +1,30 @@
 #include "elements.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <vector>
 
 namespace kvedit::verify {
 namespace {
 
+/// Visits the other axes outermost in memory first, so that bytes side by side come side by side.
 class Walk {
  public:
-  Walk(const Elements& elements, std::size_t fixed, Runs& runs)
-      : elements_(elements), fixed_(fixed), runs_(runs) {}
+  Walk(const Elements& elements, std::size_t fixed, Runs& runs) : elements_(elements), runs_(runs) {
+    for (std::size_t axis = 0; axis < elements.shape.size(); ++axis)
+      if (axis != fixed && elements.shape[axis] > 1) axes_.push_back(axis);
+    std::stable_sort(axes_.begin(), axes_.end(), [&](std::size_t a, std::size_t b) {
+      return elements.stride[a] > elements.stride[b];
+    });
+  }
 
-  void from(std::size_t axis, std::int64_t element) {
-    if (axis == fixed_) ++axis;
-    const std::size_t rank = elements_.shape.size();
-    if (axis >= rank) return add(element, 1);
-    const bool last = axis + 1 == rank || (axis + 2 == rank && axis + 1 == fixed_);
-    if (last && elements_.stride[axis] == 1) return add(element, elements_.shape[axis]);
+  void from(std::int64_t element, std::size_t depth = 0) {
+    if (depth == axes_.size()) return add(element, 1);
+    const std::size_t axis = axes_[depth];
+    if (depth + 1 == axes_.size() && elements_.stride[axis] == 1)
+      return add(element, elements_.shape[axis]);
     for (std::int64_t i = 0; i < elements_.shape[axis]; ++i)
-      from(axis + 1, element + i * elements_.stride[axis]);
+      from(element + i * elements_.stride[axis], depth + 1);
   }
 
  private:
@@ -26,7 +33,7 @@ class Walk {
   }
 
   const Elements& elements_;
-  std::size_t fixed_;
+  std::vector<std::size_t> axes_;
   Runs& runs_;
 };
 
@@ -56,8 +63,8 @@ std::int64_t Elements::step(std::size_t axis) const {
 
 void Elements::append_entries(std::size_t axis, std::int64_t first, std::int64_t count,
                               Runs& runs) const {
-  for (std::int64_t i = first; i < first + count; ++i)
-    Walk(*this, axis, runs).from(0, offset + i * stride[axis]);
+  Walk walk(*this, axis, runs);
+  for (std::int64_t i = first; i < first + count; ++i) walk.from(offset + i * stride[axis]);
 }
 
 }  // namespace kvedit::verify

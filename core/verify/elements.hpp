@@ -26,8 +26,8 @@ struct Elements {
   std::int64_t entry_bytes(std::size_t axis) const;
   /// Bytes from one index of an axis to the next; the largest number where that is beyond 64 bits.
   std::int64_t step(std::size_t axis) const;
-  /// Appends the bytes of `count` entries of `axis`, entry by entry, in the order of their
-  /// elements.
+  /// Appends the bytes of `count` entries of `axis`, entry by entry, element by element; elements
+  /// side by side in memory follow each other. The order is the same for every entry.
   void append_entries(std::size_t axis, std::int64_t first, std::int64_t count, Runs& runs) const;
 };
 

@@ -12,9 +12,10 @@ namespace {
 
 std::string limit_of_address_space() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return "; where vm.overcommit_memory is 2, set it to 0 or 1";
   return "; the limit for the whole process is " + std::to_string(limit.rlim_cur) +
-         " bytes (ulimit -v)";
+         " bytes: raise it (ulimit -v)";
 }
 
 }  // namespace

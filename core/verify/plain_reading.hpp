@@ -19,7 +19,7 @@ class PlainReading {
   /// one page.
   static std::optional<PlainReading> find(const LayerFacts& facts, std::int64_t kernel_pages);
 
-  /// In the order of their elements.
+  /// In an order that is the same for every block.
   Runs raw(std::int64_t block) const;
   /// In the order of addresses where the block owns a window, else as `raw`.
   Runs payload(std::int64_t block) const;

@@ -20,7 +20,13 @@ void touch(const Memory& memory, const Runs& runs, Runs& touched) {
     const std::int64_t length = std::min(end, run.end() + margin) - begin;
     if (length > 0) touched.push_back({run.storage, begin, length});
   }
+}
+
+// A set is made of it when it has grown a good deal: most of it is the same bytes again.
+void tidy(Runs& touched, std::size_t& tidied) {
+  if (touched.size() < 2 * tidied + 4096) return;
   make_set(touched);
+  tidied = touched.size();
 }
 
 std::vector<std::int64_t> ids_of(const Move& move) {
@@ -57,8 +63,10 @@ std::int64_t cost_of_block(const LayerTruth& truth) {
 
 Expected<Trial> Trial::set_up(const Bench& bench, std::vector<Moving> moving, Company company) {
   Runs touched;
+  std::size_t tidied = 0;
   for (const Moving& each : moving)
     for (const std::size_t layer : each.layers) {
+      tidy(touched, tidied);
       const LayerTruth& truth = bench.truths[layer];
       for (const std::int64_t id : each.move.touched(each.blocks))
         touch(bench.memory, truth.owned(id), touched);
@@ -66,6 +74,7 @@ Expected<Trial> Trial::set_up(const Bench& bench, std::vector<Moving> moving, Co
         for (const std::int64_t id : ids_of(each.move))
           touch(bench.memory, entry_of(truth, id), touched);
     }
+  make_set(touched);
   Expected<Stage> stage = Stage::of(bench.memory, std::move(touched), bench.seed);
   if (!stage) return stage.error();
   return Trial(bench, std::move(moving), company, *std::move(stage));

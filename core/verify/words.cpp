@@ -150,7 +150,9 @@ std::string head(const Result& result, const Report& report) {
   if (!data.layout.empty()) words << ", layout " << data.layout;
   words << ", " << data.num_blocks << " blocks, profile " << to_text(result.options().profile)
         << ", purpose " << to_text(result.options().purpose) << "\n";
-  if (report.ok())
+  if (moved == 0)
+    words << "nothing moved: no layer asked for is served";
+  else if (report.ok())
     words << "ok: " << counted(moved, "layer", "layers")
           << " stored, wiped, brought back under other block ids";
   else

@@ -66,7 +66,7 @@ TEST_CASE("bytes are paired in the order of their runs, however these are cut") 
   }
 }
 
-TEST_CASE("entries of a tensor are walked in the order of its elements") {
+TEST_CASE("entries of a tensor are walked element by element, outermost in memory first") {
   // Two planes of three blocks of two heads of four tokens; tokens outside heads in memory.
   const std::vector<std::int64_t> shape = {2, 3, 2, 4};
   const std::vector<std::int64_t> stride = {100, 16, 1, 2};
@@ -75,8 +75,8 @@ TEST_CASE("entries of a tensor are walked in the order of its elements") {
   tensor.append_entries(1, 2, 1, runs);
   Runs expected;
   for (std::int64_t kv = 0; kv < 2; ++kv)
-    for (std::int64_t head = 0; head < 2; ++head)
-      for (std::int64_t token = 0; token < 4; ++token)
+    for (std::int64_t token = 0; token < 4; ++token)
+      for (std::int64_t head = 0; head < 2; ++head)
         append(expected, {5, 4 * (7 + kv * 100 + 2 * 16 + head + token * 2), 4});
   CHECK(runs == expected);
   CHECK(tensor.entry_bytes(1) == 2 * 2 * 4 * 4);
