@@ -150,9 +150,9 @@ Answers Answers::of(const Result& result) {
     return map->extents(block_ids);
   };
   answers.views = [](const LayerResult& layer) {
-    std::vector<View> views;
-    for (std::size_t i = 0; i < layer.view_count(); ++i) views.push_back(layer.view(i));
-    return views;
+    std::vector<View> all;
+    for (std::size_t i = 0; i < layer.view_count(); ++i) all.push_back(layer.view(i));
+    return all;
   };
   return answers;
 }

@@ -616,7 +616,7 @@ class Verify(Cli):
                          (True, "bytes", "transfer"))
         self.assertEqual({each["severity"] for each in report["problems"]}, {"warning"})
 
-    def test_a_view_of_nothing_the_engine_has_memory_for(self):
+    def test_memory_that_cannot_be_reserved(self):
         path = self.file(changed(("storages", "more"), {"nbytes": 1 << 60}))
         self.good("explain", path)
         self.unreadable("verify", path, names=[path, "storage more", 1 << 60])
