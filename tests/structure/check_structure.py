@@ -29,6 +29,8 @@ ROOMS = {
 ROOMS_OF_ALL = ("base", "model")
 HOST = ("spdlog/",)
 CLI = ("CLI/", "unistd.h", "sys/ioctl.h")
+VERIFY = ("sys/mman.h", "sys/resource.h")
+VERIFY_HEADERS = ("verify/verify.hpp",)
 TORCH = ("ATen/", "c10/")
 TORCH_PLACES = ("core/torch/", "tests/torch/", "tests/bench/", "tests/install/torch-consumer/",
                 "examples/round-trip/")
@@ -110,8 +112,13 @@ def refuse_outside_rooms(path, include):
         allowed = public or include.quoted or starts_with_any(name, TORCH)
         return None if allowed else f"core/torch may not include {name}"
     if path.startswith("core/cli/"):
-        allowed = public or include.quoted and "/" not in name or starts_with_any(name, CLI)
+        allowed = (public or include.quoted and ("/" not in name or name in VERIFY_HEADERS) or
+                   starts_with_any(name, CLI))
         return None if allowed else f"the program may include the public headers and CLI11, not {name}"
+    if path.startswith("core/verify/"):
+        allowed = (public or include.quoted and ("/" not in name or name == "json/text_writer.hpp") or
+                   starts_with_any(name, VERIFY))
+        return None if allowed else f"core/verify may include the public headers, not {name}"
     if path.startswith("core/src/"):
         room = name.split("/")[0]
         allowed = (public or include.quoted and (room in ROOMS or "/" not in name) or
