@@ -43,6 +43,7 @@ FORBIDDEN_TEXT = (
 LIMITS = {"header": (300, 400), "source": (500, 800)}  # lines: warn above, fail above
 HEADERS = {".h", ".hpp"}
 SOURCES = {".c", ".cpp", ".cc"}
+BUILT = ("python/build/", "python/dist/")  # by pip, never in a clone
 CODE_FOLDERS = ("core", "sdk", "plugins", "examples", "tests", "python")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")')
 
@@ -255,6 +256,8 @@ def check(root):
             if not file.is_file() or "__pycache__" in file.parts:
                 continue
             path = file.relative_to(root).as_posix()
+            if path.startswith(BUILT):
+                continue
             check_name(path, findings)
             check_listed(file, path, root, cache, findings)
             if file.suffix not in HEADERS | SOURCES:
