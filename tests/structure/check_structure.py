@@ -120,6 +120,9 @@ def refuse_outside_rooms(path, include):
     if path.startswith("sdk/include/"):
         own = name.startswith("kvedit/") and sdk_header
         return None if own or name in C_HEADERS else f"the SDK may include std and itself, not {name}"
+    if path.startswith("python/"):
+        allowed = public or include.quoted and "/" not in name or name == "Python.h"
+        return None if allowed else f"the Python module may include the public headers, not {name}"
     if path.startswith("plugins/"):
         own = include.quoted and "/" not in name or name == "kvedit/rule.hpp"
         return None if own else f"a standard rule may include <kvedit/rule.hpp> and std, not {name}"
