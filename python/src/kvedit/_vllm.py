@@ -84,6 +84,10 @@ def _layout_of(layout: Any, kv_cache_config: Any, vllm_config: Any) -> str:
             getattr(vllm_config, "cache_config", None), "get_resolved_kv_cache_layout", None
         )
         layout = resolved() if callable(resolved) else None
+    if layout is None:  # until 0.27
+        module = sys.modules.get("vllm.v1.attention.backends.utils")
+        asked = getattr(module, "get_kv_cache_layout", None)
+        layout = asked() if callable(asked) else None
     if layout is None:
         return ""
     name = layout.name if isinstance(layout, Enum) else layout
