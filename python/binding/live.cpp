@@ -77,7 +77,7 @@ void LiveCaches::add(PyObject* name, PyObject* given) {
                       std::to_string(live.cache->tensors.size()) +
                       " registered: give all tensors of the layer, in registration order");
   for (std::size_t i = 0; i < live.tensors.tensors.size(); ++i)
-    compare(live, i, reader_.read(live.tensors.tensors[i], "layer " + layer));
+    compare(live, i, reader_.read(live.tensors.tensors[i], {"layer ", layer}));
   by_name_.emplace(live.cache->layer, layers_.size());
   layers_.push_back(std::move(live));
 }

@@ -19,14 +19,27 @@ void each(PyObject* list, Visit visit) {
   for (Py_ssize_t i = 0; i < size; ++i) visit(i, PyList_GetItem(list, i));
 }
 
-Group to_group(PyObject* given, const std::string& where) {
+// Specs by the tuples they are made of: layers and groups share them.
+class Specs {
+ public:
+  const Spec& of(PyObject* given, const std::string& where) {
+    const auto found = known_.find(given);
+    return found != known_.end() ? found->second
+                                 : known_.emplace(given, to_spec(given, where)).first->second;
+  }
+
+ private:
+  std::unordered_map<PyObject*, Spec> known_;
+};
+
+Group to_group(PyObject* given, const std::string& where, Specs& specs) {
   Group group;
   group.layers = to_texts(item(given, 0), where + "/layers");
-  group.spec = to_spec(item(given, 1), where + "/spec");
+  group.spec = specs.of(item(given, 1), where + "/spec");
   PyObject *name = nullptr, *spec = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(item(given, 2), &at, &name, &spec);) {
     const std::string layer = to_text(name, where + "/layer_specs");
-    group.layer_specs.emplace(layer, to_spec(spec, where + "/layer_specs/" + layer));
+    group.layer_specs.emplace(layer, specs.of(spec, where + "/layer_specs/" + layer));
   }
   group.enable_kv_transfer = to_boolean(item(given, 3), where + "/enable_kv_transfer");
   group.host_resident = to_boolean(item(given, 4), where + "/host_resident");
@@ -53,16 +66,16 @@ std::string storage_name(std::size_t number) {
 
 void add_caches(PyObject* given, RegistrationData& data) {
   TensorReader reader;
+  data.caches.reserve(static_cast<std::size_t>(PyList_Size(given)));
   each(given, [&](Py_ssize_t, PyObject* pair) {
     Cache cache;
     cache.layer = to_text(item(pair, 0), "/caches");
-    const std::string where = "/caches/" + cache.layer;
     const GivenTensors tensors = given_tensors(item(pair, 1));
     cache.is_list = tensors.is_list;
+    cache.tensors.reserve(tensors.tensors.size());
     for (PyObject* tensor : tensors.tensors) {
-      const std::string place =
-          tensors.is_list ? where + "/" + std::to_string(cache.tensors.size()) : where;
-      TensorFacts facts = reader.read(tensor, place);
+      const auto at = static_cast<std::ptrdiff_t>(cache.tensors.size());
+      TensorFacts facts = reader.read(tensor, {"/caches/", cache.layer, tensors.is_list ? at : -1});
       cache.tensors.push_back({*facts.dtype, std::move(facts.shape), std::move(facts.stride),
                                facts.storage_offset, storage_name(facts.storage)});
     }
@@ -108,8 +121,9 @@ PyObject* build(PyObject* module, PyObject* facts) {
   return guarded(state_of(module), [&] {
     RegistrationData data;
     set_head(facts, data);
+    Specs specs;
     each(item(facts, 6), [&](Py_ssize_t at, PyObject* group) {
-      data.groups.push_back(to_group(group, numbered("groups", at)));
+      data.groups.push_back(to_group(group, numbered("groups", at), specs));
     });
     each(item(facts, 7), [&](Py_ssize_t at, PyObject* placement) {
       data.placements.push_back(to_placement(placement, numbered("placements", at)));

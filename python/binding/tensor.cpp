@@ -16,16 +16,25 @@ Ref call(PyObject* object, const Ref& name) {
   return Ref::take(PyObject_CallMethodObjArgs(object, name.get(), nullptr));
 }
 
-std::vector<std::int64_t> integers(const Ref& given, const std::string& where) {
+std::int64_t integer(PyObject* object, const Where& where, std::string_view part) {
+  if (PyLong_CheckExact(object)) {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow == 0) return value;
+  }
+  return to_integer(object, where.text(part));
+}
+
+std::vector<std::int64_t> integers(const Ref& given, const Where& where, std::string_view part) {
   const Ref all = PyTuple_Check(given.get()) ? given : Ref::take(PySequence_Tuple(given.get()));
   std::vector<std::int64_t> values(static_cast<std::size_t>(PyTuple_Size(all.get())));
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = to_integer(item(all.get(), static_cast<Py_ssize_t>(i)), where);
+    values[i] = integer(item(all.get(), static_cast<Py_ssize_t>(i)), where, part);
   return values;
 }
 
 // What a tensor raised becomes an error that names the layer.
-[[noreturn]] void no_tensor(PyObject* object, const std::string& where) {
+[[noreturn]] void no_tensor(PyObject* object, const Where& where) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   const Ref held[] = {Ref::share(type), Ref::share(value), Ref::share(trace)};
@@ -35,9 +44,9 @@ std::vector<std::int64_t> integers(const Ref& given, const std::string& where) {
   std::string why;
   if (value) {
     const Ref said = Ref::take(PyObject_Str(value));
-    why = to_text(said.get(), where);
+    why = to_text(said.get(), where.text());
   }
-  throw Failed{{where, type_name(object) + " that is no plain strided tensor: " + why}};
+  throw Failed{{where.text(), type_name(object) + " that is no plain strided tensor: " + why}};
 }
 
 std::string without_prefix(std::string text) {
@@ -46,6 +55,13 @@ std::string without_prefix(std::string text) {
 }
 
 }  // namespace
+
+std::string Where::text(std::string_view part) const {
+  std::string text(prefix);
+  text += layer;
+  if (index >= 0) text += "/" + std::to_string(index);
+  return text += part;
+}
 
 TensorReader::TensorReader()
     : dtype_(name("dtype")),
@@ -57,13 +73,13 @@ TensorReader::TensorReader()
       untyped_(name("untyped_storage")),
       storage_name_(name("storage")) {}
 
-TensorFacts TensorReader::read(PyObject* tensor, const std::string& where) {
+TensorFacts TensorReader::read(PyObject* tensor, const Where& where) {
   TensorFacts facts;
   try {
     facts.dtype = &dtype_of(tensor, where);
-    facts.shape = integers(attribute(tensor, shape_), where + "/shape");
-    facts.stride = integers(call(tensor, stride_), where + "/stride");
-    facts.storage_offset = to_integer(call(tensor, offset_).get(), where + "/storage_offset");
+    facts.shape = integers(attribute(tensor, shape_), where, "/shape");
+    facts.stride = integers(call(tensor, stride_), where, "/stride");
+    facts.storage_offset = integer(call(tensor, offset_).get(), where, "/storage_offset");
     facts.storage = storage_of(tensor, facts, where);
   } catch (const Raised&) {
     no_tensor(tensor, where);
@@ -71,19 +87,19 @@ TensorFacts TensorReader::read(PyObject* tensor, const std::string& where) {
   return facts;
 }
 
-const DType& TensorReader::dtype_of(PyObject* tensor, const std::string& where) {
+const DType& TensorReader::dtype_of(PyObject* tensor, const Where& where) {
   Ref key = attribute(tensor, dtype_);
   if (const auto found = dtypes_.find(key.get()); found != dtypes_.end())
     return found->second.second;
   const Ref said = Ref::take(PyObject_Str(key.get()));
-  const std::string known_as = without_prefix(to_text(said.get(), where + "/dtype"));
+  const std::string known_as = without_prefix(to_text(said.get(), where.text("/dtype")));
   std::optional<DType> dtype = find_dtype(known_as);
   if (!dtype) {
     const Ref size = Ref::take(PyObject_CallMethod(tensor, "element_size", nullptr));
-    const std::int64_t bytes = to_integer(size.get(), where + "/itemsize");
+    const std::int64_t bytes = to_integer(size.get(), where.text("/itemsize"));
     if (bytes < 1 || bytes > 256)
       throw Failed{
-          {where + "/itemsize", std::to_string(bytes) + " bytes an element; 1 to 256 can be"}};
+          {where.text("/itemsize"), std::to_string(bytes) + " bytes an element; 1 to 256 can be"}};
     dtype = opaque_dtype(known_as, static_cast<std::uint32_t>(bytes));
   }
   PyObject* identity = key.get();
@@ -101,15 +117,15 @@ Ref TensorReader::storage_object(PyObject* tensor) const {
 }
 
 std::size_t TensorReader::storage_of(PyObject* tensor, const TensorFacts& facts,
-                                     const std::string& where) {
+                                     const Where& where) {
   const Ref pointer = call(tensor, data_ptr_);
   const auto data = static_cast<std::int64_t>(PyLong_AsUnsignedLongLongMask(pointer.get()));
   if (PyErr_Occurred()) throw Raised{};
-  const std::int64_t device = to_integer(call(tensor, get_device_).get(), where);
+  const std::int64_t device = integer(call(tensor, get_device_).get(), where, "/device");
   std::int64_t begin = 0, skipped = 0;
   if (__builtin_mul_overflow(facts.storage_offset, static_cast<std::int64_t>(facts.dtype->itemsize),
                              &skipped))
-    throw Failed{{where + "/storage_offset", "does not fit in 64 bits as bytes"}};
+    throw Failed{{where.text("/storage_offset"), "does not fit in 64 bits as bytes"}};
   Ref storage;
   // Tensors without memory (and those of no elements) begin at 0: told apart by identity.
   const bool memory = data != 0 && !__builtin_sub_overflow(data, skipped, &begin) && begin != 0;
@@ -127,8 +143,8 @@ std::size_t TensorReader::storage_of(PyObject* tensor, const TensorFacts& facts,
   const Ref bytes = Ref::take(PyObject_CallMethod(storage.get(), "nbytes", nullptr));
   const Ref place = Ref::take(PyObject_GetAttrString(tensor, "device"));
   const Ref said = Ref::take(PyObject_Str(place.get()));
-  storages_.push_back({static_cast<std::uint64_t>(begin), to_integer(bytes.get(), where),
-                       to_text(said.get(), where)});
+  storages_.push_back({static_cast<std::uint64_t>(begin), to_integer(bytes.get(), where.text()),
+                       to_text(said.get(), where.text())});
   return found->second;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -28,19 +30,27 @@ struct LiveStorage {
   std::string device;
 };
 
+/// Which tensor an error is about; made into text only then.
+struct Where {
+  std::string_view prefix;  ///< "/caches/", or "layer "
+  std::string_view layer;
+  std::ptrdiff_t index = -1;  ///< in a list of tensors
+
+  std::string text(std::string_view part = {}) const;
+};
+
 /// Reads tensors and tells their storages apart, in the order in which they are first seen.
 class TensorReader {
  public:
   TensorReader();
 
-  /// @param where  JSON pointer of the tensor, for errors
-  TensorFacts read(PyObject* tensor, const std::string& where);
+  TensorFacts read(PyObject* tensor, const Where& where);
 
   const std::vector<LiveStorage>& storages() const { return storages_; }
 
  private:
-  const DType& dtype_of(PyObject* tensor, const std::string& where);
-  std::size_t storage_of(PyObject* tensor, const TensorFacts& facts, const std::string& where);
+  const DType& dtype_of(PyObject* tensor, const Where& where);
+  std::size_t storage_of(PyObject* tensor, const TensorFacts& facts, const Where& where);
   Ref storage_object(PyObject* tensor) const;
 
   Ref dtype_, shape_, stride_, offset_, data_ptr_, get_device_, untyped_, storage_name_;

@@ -12,6 +12,8 @@ import pytest
 import kvedit
 
 PACKAGE = Path(kvedit.__file__).parent
+# mypy finds an installed package by itself.
+MYPYPATH = {} if PACKAGE.parent.name == "site-packages" else {"MYPYPATH": str(PACKAGE.parent)}
 PROJECT = Path(__file__).resolve().parent.parent
 
 
@@ -75,7 +77,7 @@ def test_the_types_are_right(mypy_cache):
         [sys.executable, "-m", "mypy", "--config-file", PROJECT / "pyproject.toml", "--strict",
          "--cache-dir", mypy_cache, "-p", "kvedit"],
         capture_output=True, text=True, check=False, cwd=PACKAGE.parent,
-        env={**os.environ, "MYPYPATH": str(PACKAGE.parent)},
+        env={**os.environ, **MYPYPATH},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -111,7 +113,7 @@ def test_mypy_sees_what_users_do_wrong(tmp_path, mypy_cache, line, error):
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--cache-dir", mypy_cache, "use.py"],
         capture_output=True, text=True, check=False, cwd=tmp_path,
-        env={**os.environ, "MYPYPATH": str(PACKAGE.parent)},
+        env={**os.environ, **MYPYPATH},
     )  # fmt: skip
     assert (done.returncode == 0) == (error is None), done.stdout + done.stderr
     assert error is None or f"[{error}]" in done.stdout

@@ -59,7 +59,7 @@ def facts_of(
         _layout_of(layout, kv_cache_config, vllm_config),
         num_blocks,
         _parallel_of(vllm_config),
-        [_group(at, group, kv_cache_config) for at, group in enumerate(groups)],
+        _groups(groups, kv_cache_config),
         list(_placements(kv_cache_config)),
         _backends_of(vllm_config, kv_caches),
         list(kv_caches.items()),
@@ -132,16 +132,21 @@ def _backends_of(vllm_config: Any, kv_caches: Mapping[str, Any]) -> dict[str, st
     return backends
 
 
-def _group(at: int, group: Any, kv_cache_config: Any) -> _Group:
+def _groups(groups: Iterable[Any], kv_cache_config: Any) -> list[_Group]:
+    specs = _Specs()
+    return [_group(at, group, kv_cache_config, specs) for at, group in enumerate(groups)]
+
+
+def _group(at: int, group: Any, kv_cache_config: Any, specs: _Specs) -> _Group:
     where = f"/groups/{at}"
     layers = _needed(group, "layer_names", where + "/layers")
     spec = _needed(group, "kv_cache_spec", where + "/spec")
     leaves: Any = getattr(spec, "kv_cache_specs", None)
-    layer_specs = {} if leaves is None else _leaves(layers, leaves, where)
+    layer_specs = {} if leaves is None else _leaves(layers, leaves, where, specs)
     host_resident = bool(getattr(group, "host_resident", False))
     return (
         layers,
-        _wrapper(spec, layer_specs, where) if layer_specs else _spec(spec, where + "/spec"),
+        _wrapper(spec, layer_specs, where) if layer_specs else specs.of(spec, where + "/spec"),
         layer_specs,
         bool(getattr(group, "enable_kv_transfer", True)),
         host_resident,
@@ -172,18 +177,17 @@ def _num_blocks_of(group: Any, host_resident: bool, kv_cache_config: Any) -> int
     return own if isinstance(own, int) else None
 
 
-def _leaves(layers: Iterable[str], leaves: Mapping[str, Any], where: str) -> dict[str, _Spec]:
-    specs: dict[str, _Spec] = {}
-    read: dict[int, _Spec] = {}
+def _leaves(
+    layers: Iterable[str], leaves: Mapping[str, Any], where: str, specs: _Specs
+) -> dict[str, _Spec]:
+    read: dict[str, _Spec] = {}
     for layer in layers:
         place = f"{where}/layer_specs/{layer}"
         leaf = leaves.get(layer)
         if leaf is None:
             raise Error(f"{place}: missing; the group's spec wraps one for each layer", place)
-        if id(leaf) not in read:
-            read[id(leaf)] = _spec(leaf, place)
-        specs[layer] = read[id(leaf)]
-    return specs
+        read[layer] = specs.of(leaf, place)
+    return read
 
 
 # A wrapper has the kind of its leaves when they are of one.
@@ -215,6 +219,22 @@ def _kind_of(spec: _Spec) -> Any:
     if "kind" in fields:
         return fields["kind"]
     return next((_CLASS_KINDS[each] for each in (name, *bases) if each in _CLASS_KINDS), None)
+
+
+class _Specs:
+    """Equal specs are read once; groups of one kind have equal specs."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, _Spec] = {}
+
+    def of(self, spec: Any, where: str) -> _Spec:
+        try:
+            found = self._known.get(spec)
+        except TypeError:  # cannot be hashed
+            return _spec(spec, where)
+        if found is None:
+            found = self._known[spec] = _spec(spec, where)
+        return found
 
 
 def _spec(spec: Any, where: str) -> _Spec:
