@@ -76,7 +76,7 @@ def test_the_types_are_right(mypy_cache):
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file", PROJECT / "pyproject.toml", "--strict",
          "--cache-dir", mypy_cache, "-p", "kvedit"],
-        capture_output=True, text=True, check=False, cwd=PACKAGE.parent,
+        capture_output=True, text=True, check=False, cwd=mypy_cache,
         env={**os.environ, **MYPYPATH},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
