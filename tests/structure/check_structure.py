@@ -46,6 +46,7 @@ FORBIDDEN_TEXT = (
 LIMITS = {"header": (300, 400), "source": (500, 800)}  # lines: warn above, fail above
 HEADERS = {".h", ".hpp"}
 SOURCES = {".c", ".cpp", ".cc"}
+BUILT = ("python/build/", "python/dist/")  # by pip, never in a clone
 CODE_FOLDERS = ("core", "sdk", "plugins", "examples", "tests", "python")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")')
 
@@ -127,6 +128,9 @@ def refuse_outside_rooms(path, include):
     if path.startswith("sdk/include/"):
         own = name.startswith("kvedit/") and sdk_header
         return None if own or name in C_HEADERS else f"the SDK may include std and itself, not {name}"
+    if path.startswith("python/"):
+        allowed = public or include.quoted and "/" not in name or name == "Python.h"
+        return None if allowed else f"the Python module may include the public headers, not {name}"
     if path.startswith("plugins/"):
         own = include.quoted and "/" not in name or name == "kvedit/rule.hpp"
         return None if own else f"a standard rule may include <kvedit/rule.hpp> and std, not {name}"
@@ -263,6 +267,8 @@ def check(root):
             if not file.is_file() or "__pycache__" in file.parts:
                 continue
             path = file.relative_to(root).as_posix()
+            if path.startswith(BUILT):
+                continue
             check_name(path, findings)
             check_listed(file, path, root, cache, findings)
             if file.suffix not in HEADERS | SOURCES:
