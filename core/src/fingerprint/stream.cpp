@@ -17,6 +17,14 @@ bool pages_of_tokens(const StreamAxis& outer, const StreamAxis& inner) {
   return outer.role == "kernel_page" && inner.role == "token";
 }
 
+/// Kernel pages of one state each are the states.
+void name_states(std::vector<StreamAxis>& axes, std::int64_t slots) {
+  const auto token = [](const StreamAxis& axis) { return axis.role == "token"; };
+  if (std::any_of(axes.begin(), axes.end(), token)) return;
+  for (StreamAxis& axis : axes)
+    if (axis.role == "kernel_page" && axis.extent == slots) axis.role = "token";
+}
+
 bool row_major(const StreamAxis& outer, const StreamAxis& inner) {
   return outer.role == inner.role && outer.last + 1 == inner.first;
 }
@@ -138,6 +146,7 @@ std::optional<StreamBox> Stream::place(const Box& box) const {
   std::stable_sort(placed.axes.begin(), placed.axes.end(),
                    [](const auto& a, const auto& b) { return a.stride > b.stride; });
   merge(placed.axes, pages_of_tokens);
+  name_states(placed.axes, facts_.slots);
   add_item(box, placed.axes);
   return placed;
 }
