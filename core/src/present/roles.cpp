@@ -38,13 +38,8 @@ constexpr std::array split_tokens_first = {Role::kv, Role::token, Role::head, Ro
 constexpr std::array split_heads_first = {Role::kv, Role::head, Role::token, Role::content};
 constexpr std::array latent = {Role::token, Role::content};
 
-bool tokens_before_heads(std::string_view layout) {
-  return layout == "NHD" || layout == "LBNHC" || layout == "BLNHC";
-}
-
-/// Two orders that fit and differ swap heads and tokens, of which there are as many. Then only the
-/// layout tells which of them is outside in memory.
-bool layout_agrees(std::string_view layout, const Box& box, std::span<const Role> order) {
+/// Whether heads and tokens of these axes lie in memory as the layout says.
+bool as_laid_out(std::string_view layout, const Box& box, std::span<const Role> order) {
   std::int64_t head = 0, token = 0;
   std::size_t next = 0;
   for (const Axis& axis : box.axes) {
@@ -53,20 +48,24 @@ bool layout_agrees(std::string_view layout, const Box& box, std::span<const Role
     if (order[next] == Role::token) token = axis.stride;
     ++next;
   }
-  return tokens_before_heads(layout) ? token > head : head > token;
+  return (layout.find('H') < layout.find('N')) == (head > token);
 }
 
+/// As many heads as tokens: two orders fit. Without a layout nothing tells them apart, and where it
+/// contradicts the engines' own order, no name is better than a wrong one.
 std::span<const Role> order_of(const LayerFacts& facts, const Box& box, const Extents& extents) {
-  const std::span<const Role> known[] = {packed_heads_first, packed_tokens_first,
-                                         split_tokens_first, split_heads_first, latent};
-  std::span<const Role> found;
-  for (const std::span<const Role> order : known) {
-    if (!fits(facts, order, extents)) continue;
-    const bool swapped = !found.empty() && facts.slots > 1;
-    if (swapped && facts.layout.empty()) return {};
-    if (found.empty() || (swapped && layout_agrees(facts.layout, box, order))) found = order;
-  }
-  return found;
+  const std::span<const Role> heads_first = packed_heads_first, tokens_first = packed_tokens_first;
+  const bool apart = facts.tensors.size() > 1;  // K and V in tensors of their own: tokens first
+  const std::span<const Role> known[] = {apart ? tokens_first : heads_first,
+                                         apart ? heads_first : tokens_first, split_tokens_first,
+                                         split_heads_first, latent};
+  std::span<const Role> first;
+  std::size_t fitting = 0;
+  for (const std::span<const Role> order : known)
+    if (fits(facts, order, extents) && fitting++ == 0) first = order;
+  if (fitting < 2 || facts.slots == 1) return first;  // strides of extent 1 say nothing
+  const bool told = !facts.layout.empty() && as_laid_out(facts.layout, box, first);
+  return told ? first : std::span<const Role>();
 }
 
 }  // namespace
