@@ -191,7 +191,8 @@ Faults judge_refusal(const Truth& truth, const Result& result, Excuse excuse, Ta
     if (layer.may_refuse) allowed.insert(layer.codes.begin(), layer.codes.end());
   }
   if (kernel_paged) allowed.insert({Code::granularity_mismatch, Code::profile});
-  const std::set<Code> of_a_claim{Code::not_tiled, Code::block_count, Code::outside_page};
+  const std::set<Code> of_a_claim{Code::not_tiled, Code::block_count, Code::outside_page,
+                                  Code::placement_mismatch};
   const bool follows = error_codes(result).size() > 1;  // the layer it shares was refused
   Faults faults;
   for (const Problem& problem : result.problems())

@@ -225,24 +225,39 @@ LayerTruth judge_layer(const RegistrationData& data, std::size_t group_index, st
 
 struct Claim {
   std::int32_t group;
-  Byte byte;
+  Byte first;
+  std::int64_t end;  // of bytes that follow each other
   std::size_t layer;
 
   auto operator<=>(const Claim&) const = default;
 };
 
+void claim(std::vector<Claim>& claims, const LayerTruth& layer, std::size_t number) {
+  for (const Bytes& block : layer.owned)
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      const bool follows = i > 0 && block[i].storage == block[i - 1].storage &&
+                           block[i].offset == block[i - 1].offset + 1;
+      if (!follows) claims.push_back({layer.group, block[i], block[i].offset, number});
+      ++claims.back().end;
+    }
+}
+
 /// "Disjoint": every owned byte of a group has one layer and one block.
 void refuse_overlaps(std::vector<LayerTruth>& layers) {
   std::vector<Claim> claims;
   for (std::size_t i = 0; i < layers.size(); ++i)
-    if (layers[i].fate == Fate::served)
-      for (const Bytes& block : layers[i].owned)
-        for (const Byte& byte : block) claims.push_back({layers[i].group, byte, i});
+    if (layers[i].fate == Fate::served) claim(claims, layers[i], i);
   std::sort(claims.begin(), claims.end());
-  for (std::size_t i = 1; i < claims.size(); ++i)
-    if (claims[i - 1].group == claims[i].group && claims[i - 1].byte == claims[i].byte)
-      for (const std::size_t layer : {claims[i - 1].layer, claims[i].layer})
+  std::size_t furthest = 0;
+  for (std::size_t i = 1; i < claims.size(); ++i) {
+    const Claim& before = claims[furthest];
+    const bool near =
+        before.group == claims[i].group && before.first.storage == claims[i].first.storage;
+    if (near && claims[i].first.offset < before.end)
+      for (const std::size_t layer : {before.layer, claims[i].layer})
         refuse(layers[layer], {Code::overlap}, "two blocks or two layers own one byte");
+    if (!near || claims[i].end > before.end) furthest = i;
+  }
 }
 
 LayerTruth judge_ungrouped(const RegistrationData& data, const Cache& cache,
