@@ -6,6 +6,7 @@
 
 #include "known.hpp"
 #include "settings.hpp"
+#include "shrink.hpp"
 
 namespace kvedit::property {
 namespace {
@@ -19,9 +20,26 @@ void show(std::uint64_t first, std::uint64_t cases, const DrawnTally& tally) {
             << tally.not_unique << " by the definition\n";
 }
 
+constexpr const char* test_name = "layouts with one reading are served to the byte";
+
+/// The failure as small as it gets, and how to see it again.
+std::string shrunk(const Recipe& recipe, std::uint64_t seed, const Host& host) {
+  const std::function<Faults(const Recipe&)> judge = [&](const Recipe& next) {
+    const Drawn drawn = construct(next);
+    DrawnTally tally;
+    return drawn.possible ? faults_of(drawn, host, true, tally) : Faults{};
+  };
+  const Recipe small = shrink(recipe, judge);
+  const RegistrationData data = construct(small).data;
+  return "drawn, seed " + std::to_string(seed) + ": " + story_of(recipe) + "\nshrunk to " +
+         story_of(small) + "\n" + joined(judge(small)) +
+         how_to_replay(test_name, seed, keep(data, "drawn-" + std::to_string(seed))) +
+         write_registration(data);
+}
+
 }  // namespace
 
-TEST_CASE("layouts with one reading are served to the byte") {
+TEST_CASE(test_name) {
   const Host host = open_host();
   const std::uint64_t first = setting("KVEDIT_SEED", 1), cases = cases_to_run(40'000);
   DrawnTally tally;
@@ -37,8 +55,7 @@ TEST_CASE("layouts with one reading are served to the byte") {
     const std::vector<std::string> faults = faults_of(drawn, host, seed % 8 == 0, tally);
     if (faults.empty()) continue;
     ++failures;
-    UNSCOPED_INFO("drawn, KVEDIT_SEED=" << seed << " (" << story_of(recipe) << ")\n"
-                                        << joined(faults) << write_registration(drawn.data));
+    UNSCOPED_INFO(shrunk(recipe, seed, host));
     CHECK(faults.empty());
   }
   show(first, cases, tally);

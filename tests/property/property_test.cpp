@@ -1,6 +1,11 @@
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -9,7 +14,9 @@
 
 #include "compare.hpp"
 #include "generate.hpp"
+#include "reference/promises.hpp"
 #include "settings.hpp"
+#include "shrink.hpp"
 
 namespace kvedit::property {
 namespace {
@@ -23,6 +30,39 @@ void show(const char* what, std::uint64_t first, std::uint64_t cases, const Tall
             << " undetermined\n";
 }
 
+Faults faults_of(const RegistrationData& data, const Host& host, Excuse excuse, Tally& tally) {
+  const Result result = host.edit(Registration(data));
+  Faults faults = differences(reference::judge(data), result, excuse, tally);
+  const Faults broken = reference::broken_promises(result);
+  faults.insert(faults.end(), broken.begin(), broken.end());
+  return faults;
+}
+
+/// The failure as small as it gets, and how to see it again.
+std::string shrunk(const std::string& what, const Case& made, std::uint64_t seed, const Host& host,
+                   Excuse excuse) {
+  const std::function<Faults(const RegistrationData&)> judge = [&](const RegistrationData& next) {
+    Tally tally;
+    return faults_of(next, host, excuse, tally);
+  };
+  const RegistrationData small = shrink(made.data, judge);
+  return what + ", seed " + std::to_string(seed) + ": " + made.story + "\n" + joined(judge(small)) +
+         how_to_replay(Catch::getResultCapture().getCurrentTestName(), seed,
+                       keep(small, what + "-" + std::to_string(seed))) +
+         write_registration(small);
+}
+
+/// The one that is given, or all that are kept because they were wrong once.
+std::vector<std::string> files_to_replay(const std::string& given) {
+  if (!given.empty()) return {given};
+  std::vector<std::string> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(KVEDIT_TEST_DATA) + "/property/found"))
+    files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 Tally run(const char* what, Case (*make)(std::uint64_t), Excuse excuse, std::uint64_t cases) {
   const Host host = open_host();
   const std::uint64_t first = setting("KVEDIT_SEED", 1);
@@ -31,13 +71,10 @@ Tally run(const char* what, Case (*make)(std::uint64_t), Excuse excuse, std::uin
   const std::clock_t start = std::clock();
   for (std::uint64_t seed = first; seed < first + cases && failures < 5; ++seed) {
     const Case made = make(seed);
-    const reference::Truth truth = reference::judge(made.data);
-    const Result result = host.edit(Registration(made.data));
-    const std::vector<std::string> faults = differences(truth, result, excuse, tally);
+    const Faults faults = faults_of(made.data, host, excuse, tally);
     if (faults.empty()) continue;
     ++failures;
-    UNSCOPED_INFO(what << ", KVEDIT_SEED=" << seed << " (" << made.story << ")\n"
-                       << joined(faults) << write_registration(made.data));
+    UNSCOPED_INFO(shrunk(what, made, seed, host, excuse));
     CHECK(faults.empty());
   }
   show(what, first, cases, tally);
@@ -65,6 +102,26 @@ TEST_CASE("axes in any order and pages that fit by accident are read as the defi
   const std::uint64_t cases = cases_to_run(20'000);
   const Tally tally = run("wild", wild_case, Excuse::accident, cases);
   if (cases >= 1000) CHECK(tally.served > cases / 20);
+}
+
+TEST_CASE("registrations to replay are as right as the definition says") {
+  const char* path = std::getenv("KVEDIT_REPLAY");
+  const Host host = open_host();
+  for (const std::string& file : files_to_replay(path != nullptr ? path : "")) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    const Expected<Registration> read = read_registration(text.str());
+    INFO(file << (read ? "" : ": " + read.error().text()));
+    REQUIRE(read.has_value());
+    Tally tally;
+    const Result result = host.edit(*read);
+    Faults faults = faults_of(read->data(), host, Excuse::accident, tally);
+    for (const Faults& more :
+         {reference::broken_promises(host, result), reference::broken_texts(host, result)})
+      faults.insert(faults.end(), more.begin(), more.end());
+    INFO(joined(faults));
+    CHECK(faults.empty());
+  }
 }
 
 }  // namespace kvedit::property

@@ -166,6 +166,7 @@ bool pads_silently(const Spec& spec) {
 void own(LayerTruth& layer, const Subject& subject, const Reading& reading) {
   layer.kernel_pages = reading.k;
   layer.window = owns_window(subject, reading);
+  layer.item = subject.tensors->front().dtype.itemsize;
   if (layer.window && refuse_wide_window(layer, subject, reading)) return;
   layer.owned = owned_bytes(subject, reading);
   layer.payload = payload_bytes(subject, reading);
