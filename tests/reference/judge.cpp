@@ -268,7 +268,12 @@ LayerTruth judge_ungrouped(const RegistrationData& data, const Cache& cache,
   refuse(layer, {Code::missing_spec, Code::bad_geometry}, "in no group");
   Bytes bytes;
   for (const Tensor& tensor : cache.tensors) {
-    if (fault_of(data, tensor) || element_count(tensor) > most) return layer;
+    if (fault_of(data, tensor)) return layer;
+    if (element_count(tensor) > most) {
+      layer.fate = Fate::undetermined;
+      layer.why = "too large to enumerate";
+      return layer;
+    }
     for (const Bytes& entry : bytes_by_index(tensor, find_storage(data, tensor.storage), 0))
       bytes.insert(bytes.end(), entry.begin(), entry.end());
   }
@@ -277,7 +282,10 @@ LayerTruth judge_ungrouped(const RegistrationData& data, const Cache& cache,
     Bytes owned;
     for (const Bytes& block : other.owned) owned.insert(owned.end(), block.begin(), block.end());
     sort_and_unite(owned);
-    if (other.fate == Fate::undetermined) layer.fate = Fate::undetermined;
+    if (other.fate == Fate::undetermined) {  // the first that it shares with may be this one
+      layer.fate = Fate::undetermined;
+      return layer;
+    }
     const Cache* registered = find_cache(data, other.name);
     const bool same = registered != nullptr && same_bytes(*registered, cache);  // a tail included
     if (other.fate == Fate::served && (same || contains(owned, bytes))) {
