@@ -393,8 +393,8 @@ class Colours(Cli):
 
 
 class Rules(Cli):
-    standard = ["kvedit.mamba-page", "kvedit.mamba-row", "kvedit.subpaged-attention",
-                "kvedit.subpaged-mla"]
+    standard = ["kvedit.grouped-pages", "kvedit.kv-planes", "kvedit.mamba-page",
+                "kvedit.mamba-row", "kvedit.subpaged-attention", "kvedit.subpaged-mla"]
 
     def rules(self, *arguments, code=0, **options):
         return json.loads(self.good("rules", "--json", *arguments, code=code, **options))

@@ -41,7 +41,7 @@ std::variant<Shown, Failure> native(const LayerClass& of, bool packed) {
     if (page.window) return states_in_page(of.facts, page);
   }
   if (hides_payload(page)) return one_slot(of);
-  if (page.kernel_pages > 1) return sub_paged(of.facts, page, packed);
+  if (axis_of(page.boxes.front(), Role::kernel_page)) return sub_paged(of.facts, page, packed);
   return as_registered(of.facts, page, claimed);
 }
 

@@ -173,7 +173,7 @@ std::variant<SplitPlan, Failure> split(const LayerFacts& facts, std::int64_t pla
   const auto pages = grouped ? grouped_pages(facts, placed_stride, plan)
                              : derived_pages(facts, placed_stride, plan);
   if (const auto* failure = std::get_if<Failure>(&pages)) return *failure;
-  SplitPlan split{{}, std::get<std::int64_t>(pages)};
+  SplitPlan split{{}, std::get<std::int64_t>(pages), grouped};
   for (const Box& box : plan.boxes)
     split.boxes.push_back(grouped ? box : split_blocks(box, facts.num_blocks, split.kernel_pages));
   return split;
