@@ -103,7 +103,6 @@ class Pipeline {
   }
 
   void prove(LayerClass& of) {
-    of.tokens = audit::tokens_per_block(data_, *of.facts.group, *of.facts.spec);
     if (!of.failure) match::claim(of, *edit_.book);
     if (of.failure) return;
     auto proof = prove::prove(of.facts, of.placed_stride, of.rule < 0 ? nullptr : &of.plan);
@@ -143,14 +142,26 @@ class Pipeline {
     const auto found = audit::shared(edit_, proved_, steps);
     if (!found) return;
     LayerEntry& entry = edit_.layers[found->layer];
-    const std::string_view other = edit_.layers[found->other].name;
-    findings_.add(entry, "",
-                  {Code::overlap,
-                   text(found->decided ? "it owns bytes that belong to a block of layer "
-                                       : "it cannot be shown to own no byte of layer ",
-                        other, " of the same group; every block of a group has its own bytes"),
-                   {{"other", std::string(other)}}});
+    findings_.add(entry, "", overlap(*found));
     entry.outcome = Outcome::failed;
+  }
+
+  Failure overlap(const audit::Shared& found) const {
+    const std::string& storage = data_.storages[static_cast<std::size_t>(found.storage)].name;
+    const std::string_view other = edit_.layers[found.other].name;
+    return {Code::overlap,
+            text("it owns bytes from ", found.stretch.begin, " to ", found.stretch.end,
+                 " of storage ", storage, ", and layer ", other, " of the same group from ",
+                 found.other_stretch.begin, " to ", found.other_stretch.end,
+                 found.decided ? ": some are the same" : ": they cannot be shown apart",
+                 ". Every block of a group has its own bytes: check offset, block stride and "
+                 "page_size_bytes of both"),
+            {{"storage", storage},
+             {"begin", found.stretch.begin},
+             {"end", found.stretch.end},
+             {"other", std::string(other)},
+             {"other_begin", found.other_stretch.begin},
+             {"other_end", found.other_stretch.end}}};
   }
 
   void place_ungrouped(std::int32_t cache) {
@@ -171,7 +182,8 @@ class Pipeline {
       findings_.add(entry, "",
                     {Code::missing_spec,
                      "it is registered, no group has it, and its bytes are no grouped layer's; "
-                     "no spec says what a block id means in it",
+                     "no spec says what a block id means in it. Give it a group and a spec, or "
+                     "leave it out",
                      {}});
     }
     edit_.layers.push_back(std::move(entry));

@@ -1,6 +1,7 @@
 // The backend works on smaller blocks than the scheduler: k consecutive entries of axis 0, its
 // kernel pages, are one block. [NB, 2, kbs, H, D] keeps K and V apart, [NB, H, kbs, C] side by
-// side; either may lie in memory with tokens or with heads outside.
+// side, [NB, kbs, C] has all heads in a row; memory may have tokens or heads outside. Where the
+// spec declares several tokens for each state, a page has fewer states; k is counted in bytes.
 
 #include <kvedit/rule.hpp>
 
@@ -18,13 +19,9 @@ struct SubpagedAttention {
     if (!layer.is(Kind::full_attention, Kind::sliding_window, Kind::chunked_local_attention,
                   Kind::sink_full_attention))
       return no_match("kind is {}, no attention with K and V that this rule knows", layer.kind());
-    if (layer.declares_compression())
-      return no_match("{} states for {} tokens: declared compression is kept", layer.slots(),
-                      layer.block_size());
     if (layer.tensors() != 1) return no_match("{} tensors, not one", layer.tensors());
     const Tensor cache = layer.tensor(0);
-    if (cache.rank() != 4 && cache.rank() != 5)
-      return no_match("rank {}, not 4 or 5", cache.rank());
+    if (cache.rank() < 3 || cache.rank() > 5) return no_match("rank {}, not 3 to 5", cache.rank());
     const Entries k = layer.entries_per_block(0);
     if (!k) return no_match(k.why());
     const std::int64_t entry = cache.entry_bytes(0);
@@ -48,6 +45,7 @@ struct SubpagedAttention {
       return agree(2, 3) && !agree(3, 2)
                  ? cache.axes(Role::block, Role::kv, Role::head, Role::token, Role::content)
                  : cache.axes(Role::block, Role::kv, Role::token, Role::head, Role::content);
+    if (cache.rank() == 3) return cache.axes(Role::block, Role::token, Role::content);
     return agree(2, 1) && !agree(1, 2)
                ? cache.axes(Role::block, Role::token, Role::head, Role::content)
                : cache.axes(Role::block, Role::head, Role::token, Role::content);

@@ -17,9 +17,6 @@ const Host& standard_host();
 
 RegistrationData given_registration(const std::string& name);
 
-/// Needs a rule for kernel-paged planes, which the standard rules do not have yet.
-inline constexpr const char* unclaimed = "v022-dense-block128-kv-planes-k2";
-
 /// First, second, middle and last block.
 std::array<std::int64_t, 4> some_blocks(std::int64_t blocks);
 

@@ -70,7 +70,14 @@ void fill_nearly_right(HandMade& made, Draw& draw) {
   made.raw().num_blocks = blocks;
   made.raw().page_bytes = (recurrent ? 1 : k) * a * b * c * 2;
   made.tokens(k * b, k * b);
-  made.tensor(2, {recurrent ? blocks : blocks * k, a, b, c}, {a * b * c, b * c, c, 1});
+  const std::int64_t form = recurrent ? 3 : draw.below(4);
+  if (form == 0)
+    made.tensor(2, {a, blocks * k, b, c}, {blocks * k * b * c, b * c, c, 1});
+  else if (form == 1)
+    made.with("num_kv_heads", a)
+        .tensor(2, {blocks, k, a, b, c}, {k * a * b * c, a * b * c, b * c, c, 1});
+  else
+    made.tensor(2, {recurrent ? blocks : blocks * k, a, b, c}, {a * b * c, b * c, c, 1});
   if (recurrent && draw.below(2) == 0) made.tensor(1, {blocks, c}, {a * b * c * 2, 1}, 0);
   const std::int64_t wrong = draw.below(16);
   kvedit_tensor& tensor = made.raw_tensor(0);
@@ -111,12 +118,14 @@ TEST_CASE("rules answer whatever the registration holds") {
   const std::uint32_t seed = 20261130;
   INFO("seed " << seed);
   Draw draw(seed);
-  const OpenedPack packs[] = {OpenedPack(KVEDIT_RULES_DIR "/kvedit.mamba-page.so"),
+  const OpenedPack packs[] = {OpenedPack(KVEDIT_RULES_DIR "/kvedit.grouped-pages.so"),
+                              OpenedPack(KVEDIT_RULES_DIR "/kvedit.kv-planes.so"),
+                              OpenedPack(KVEDIT_RULES_DIR "/kvedit.mamba-page.so"),
                               OpenedPack(KVEDIT_RULES_DIR "/kvedit.mamba-row.so"),
                               OpenedPack(KVEDIT_RULES_DIR "/kvedit.subpaged-attention.so"),
                               OpenedPack(KVEDIT_RULES_DIR "/kvedit.subpaged-mla.so"),
                               OpenedPack(SDK_TEST_PACKS "/sdk_test.striped.so")};
-  std::array<int, 5> matches{};
+  std::array<int, 7> matches{};
   for (int round = 0; round < 40000; ++round) {
     HandMade made(static_cast<std::uint32_t>(draw.below(11)), draw.number(), draw.number());
     if (draw.below(4) == 0) made.named("StripedAttentionSpec");

@@ -1,6 +1,10 @@
 #include <catch2/catch.hpp>
 #include <kvedit/rule.hpp>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "hand_made.hpp"
 
@@ -64,10 +68,88 @@ TEST_CASE("how many entries make a block comes from the bytes") {
   CHECK(Layer(made.get()).entries_per_block(0).why().view() ==
         "one entry of axis 0 has 128 bytes, the page of 520 bytes is no multiple");
   made.unpadded(256);
+  CHECK(Layer(made.get()).entries_per_block(0).why().view() ==
+        "axis 0 has 40 entries, 10 blocks of 2 need 20");
+  made.raw().num_blocks = 20;
   CHECK(Layer(made.get()).entries_per_block(0).count() == 2);
   CHECK_FALSE(Layer(made.get()).entries_per_block(2));
   made.raw().num_blocks = 0;
   CHECK_FALSE(Layer(made.get()).entries_per_block(0));
+}
+
+TEST_CASE("a tail is shorter than a block, and every tensor has the entries") {
+  HandMade tail(KVEDIT_KIND_FULL_ATTENTION, 10, 512);
+  tail.tensor(2, {43, 64}, {64, 1});
+  CHECK(Layer(tail.get()).entries_per_block(0).count() == 4);
+  HandMade block_more(KVEDIT_KIND_FULL_ATTENTION, 10, 512);
+  block_more.tensor(2, {44, 64}, {64, 1});
+  CHECK(Layer(block_more.get()).entries_per_block(0).why().view() ==
+        "axis 0 has 44 entries, 10 blocks of 4 need 40");
+  HandMade uneven(KVEDIT_KIND_FULL_ATTENTION, 10, 512);
+  uneven.tensor(2, {20, 64}, {64, 1}).tensor(2, {19, 64}, {64, 1}, 0, false);
+  CHECK(Layer(uneven.get()).entries_per_block(0).why().view() ==
+        "axis 0 has 19 entries, 10 blocks of 2 need 20");
+  HandMade padded(KVEDIT_KIND_FULL_ATTENTION, 10, 500);
+  padded.tensor(2, {31, 64}, {64, 1}).with("page_size_padded", 500);
+  CHECK(Layer(padded.get()).entries_per_block(0).why().view() ==
+        "31 entries are no multiple of 10 blocks");
+}
+
+TEST_CASE("the block axis is the outermost in memory whose entries make blocks") {
+  const auto axis_of = [](HandMade& made) { return Layer(made.get()).block_axis(); };
+  // 10 blocks of two kernel pages of 8 tokens, 3 heads, 4 bytes of content.
+  const auto pages = [](std::vector<std::int64_t> extents, std::vector<std::int64_t> strides) {
+    auto made = std::make_unique<HandMade>(KVEDIT_KIND_FULL_ATTENTION, 10, 192);
+    made->tensor(1, std::move(extents), std::move(strides));
+    return made;
+  };
+  CHECK(axis_of(*pages({20, 3, 8, 4}, {96, 32, 4, 1})) == 0U);
+  CHECK(axis_of(*pages({20, 3, 8, 4}, {32, 640, 4, 1})) == 0U);
+  CHECK(axis_of(*pages({3, 20, 8, 4}, {640, 32, 4, 1})) == 1U);
+  CHECK(axis_of(*pages({3, 20, 8, 4}, {32, 96, 4, 1})) == 1U);
+  CHECK_FALSE(axis_of(*pages({3, 22, 8, 4}, {704, 32, 4, 1})));
+  // Further in, 20 entries make blocks too, but blocks come first.
+  CHECK(axis_of(*pages({3, 20, 20, 4}, {1600, 80, 4, 1})) == std::nullopt);  // other page
+  HandMade twice(KVEDIT_KIND_FULL_ATTENTION, 10, 480);
+  twice.tensor(1, {3, 20, 20, 4}, {1600, 80, 4, 1});
+  CHECK(axis_of(twice) == 1U);
+  HandMade either(KVEDIT_KIND_FULL_ATTENTION, 10, 160);
+  either.tensor(1, {20, 20, 4}, {80, 4, 1});
+  CHECK(axis_of(either) == 0U);  // shape and memory agree
+  HandMade turned(KVEDIT_KIND_FULL_ATTENTION, 10, 160);
+  turned.tensor(1, {20, 20, 4}, {4, 80, 1});
+  CHECK(axis_of(turned) == std::nullopt);
+  HandMade vector(KVEDIT_KIND_FULL_ATTENTION, 10, 2);
+  vector.tensor(1, {20}, {1});
+  CHECK(axis_of(vector) == 0U);
+  HandMade lone(KVEDIT_KIND_FULL_ATTENTION, 1, 96);
+  lone.tensor(1, {3, 1, 8, 4}, {32, 32, 4, 1});
+  CHECK(axis_of(lone) == 1U);
+  HandMade two_of_one(KVEDIT_KIND_FULL_ATTENTION, 1, 96);
+  two_of_one.tensor(1, {1, 3, 1, 32}, {96, 32, 32, 1});
+  CHECK(axis_of(two_of_one) == 0U);
+  HandMade none(KVEDIT_KIND_FULL_ATTENTION, 1, 96);
+  CHECK(axis_of(none) == std::nullopt);
+}
+
+TEST_CASE("axes beside the block axis are named in their order") {
+  HandMade made(KVEDIT_KIND_FULL_ATTENTION, 10, 192);
+  made.tensor(1, {3, 20, 8, 4}, {640, 32, 4, 1});
+  const Layer layer(made.get());
+  const Tensor tensor = layer.tensor(0);
+  for (std::size_t depth = 0; depth < 4; ++depth) CHECK(tensor.axis_at(depth) == depth);
+  const Box box = tensor.axes_beside(1, Role::head, Role::token, Role::content);
+  REQUIRE(box);
+  CHECK(box.axis(0).role == Role::head);
+  CHECK(box.axis(1).role == Role::block);
+  CHECK(box.axis(1).extent == 20);
+  CHECK(box.axis(2).role == Role::token);
+  CHECK(box.axis(3).role == Role::content);
+  CHECK(tensor.axes_beside(3, Role::head, Role::token, Role::kv).find(Role::block) == 3);
+  CHECK(tensor.axes_beside(1, Role::token, Role::content).why().view() ==
+        "3 axes named of a tensor of rank 4; a box has at most 8");
+  CHECK_FALSE(tensor.axes_beside(3, Role::content));
+  CHECK_THROWS_AS(tensor.axes_beside(4, Role::head, Role::token, Role::content), Fault);
 }
 
 TEST_CASE("both tensors of a pair count") {

@@ -5,14 +5,13 @@
 namespace kvedit::audit {
 namespace {
 
+/// A wrapper without the field has its first leaf's.
 bool dcp_sharded(const Group& group, const Spec& spec) {
-  if (spec.dcp_sharded) return *spec.dcp_sharded;
-  // A wrapper without the field has its first leaf's.
-  if (&spec == &group.spec && !group.layers.empty()) {
-    const auto leaf = group.layer_specs.find(group.layers.front());
-    if (leaf != group.layer_specs.end()) return dcp_sharded(group, leaf->second);
-  }
-  return !spec.recurrent();
+  if (group.spec.dcp_sharded) return *group.spec.dcp_sharded;
+  const auto first =
+      group.layers.empty() ? group.layer_specs.end() : group.layer_specs.find(group.layers.front());
+  if (first == group.layer_specs.end()) return !spec.recurrent();
+  return first->second.dcp_sharded.value_or(!first->second.recurrent());
 }
 
 /// What layers have in common; nothing once two differ.
@@ -47,7 +46,8 @@ struct Tally {
 
 std::int64_t tokens_per_block(const RegistrationData& data, const Group& group, const Spec& spec) {
   std::int64_t tokens = spec.block_size;
-  if (dcp_sharded(group, spec) && __builtin_mul_overflow(tokens, data.parallel.dcp, &tokens))
+  if (data.parallel.dcp != 1 && dcp_sharded(group, spec) &&
+      __builtin_mul_overflow(tokens, data.parallel.dcp, &tokens))
     return INT64_MAX;
   return tokens;
 }

@@ -17,6 +17,8 @@ bool heads_first(const Box& box) {
   return head && token && head->stride > token->stride;
 }
 
+std::int64_t kernel_pages(const Box& box) { return axis_of(box, Role::kernel_page)->extent; }
+
 std::variant<Shown, Failure> synthetic(const LayerFacts& facts, const ProvedPage& page,
                                        const Box& box, Cut cut) {
   const DType& dtype = facts.tensors[box.tensor].dtype;
@@ -24,7 +26,7 @@ std::variant<Shown, Failure> synthetic(const LayerFacts& facts, const ProvedPage
   const std::int64_t slots = facts.slots;
   const std::int64_t planes = cut == Cut::halves ? 2 : 1;
   if (elements % planes != 0 || elements / planes % slots != 0)
-    return cannot_show(text("its ", page.kernel_pages, " kernel pages have ", elements,
+    return cannot_show(text("its ", kernel_pages(box), " kernel pages have ", elements,
                             " elements a block, which ", planes, " x ", slots,
                             " slots do not divide; use profile bytes"),
                        {{"elements", elements}, {"slots", slots}});
@@ -62,9 +64,9 @@ std::variant<Shown, Failure> synthetic_planes(const LayerFacts& facts, const Pro
                                               const Box& box) {
   const DType& dtype = facts.tensors[box.tensor].dtype;
   const std::int64_t elements = block_bytes(box) / 2 / dtype.itemsize;
-  const std::int64_t slots = facts.spec->block_size;
+  const std::int64_t slots = facts.slots;
   if (elements % slots != 0)
-    return cannot_show(text("its ", page.kernel_pages, " kernel pages have ", elements,
+    return cannot_show(text("its ", kernel_pages(box), " kernel pages have ", elements,
                             " elements a plane and block, which ", slots,
                             " slots do not divide; use the page map"),
                        {{"elements", elements}, {"slots", slots}});
@@ -79,6 +81,13 @@ std::variant<Shown, Failure> synthetic_planes(const LayerFacts& facts, const Pro
                  {1, width, Role::opaque},
                  {width, 1, Role::opaque}}));
   return shown;
+}
+
+/// Kernel pages of one state each are the states.
+void name_states(Box& box, std::int64_t slots) {
+  if (axis_of(box, Role::token)) return;
+  for (Axis& axis : box.axes)
+    if (axis.role == Role::kernel_page && axis.extent == slots) axis.role = Role::token;
 }
 
 }  // namespace
@@ -97,14 +106,21 @@ Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claime
 
 std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage& page, Cut cut) {
   const Box& box = page.boxes.front();
-  const bool elements = box.item_bytes == facts.tensors[box.tensor].dtype.itemsize;
-  if (page.boxes.size() == 1 && elements && !latent(*facts.spec) && dense(box))
-    return synthetic(facts, page, box, cut);
   ProvedPage merged = page;
-  for (Box& each : merged.boxes) each = merge_kernel_pages(each);
-  if (page.boxes.size() == 1 && elements && dense_planes(box) &&
-      axis_of(merged.boxes.front(), Role::kernel_page))
+  for (Box& each : merged.boxes) {
+    each = merge_kernel_pages(each);
+    name_states(each, facts.slots);
+  }
+  const bool apart = axis_of(merged.boxes.front(), Role::kernel_page) != nullptr;
+  const bool one_entry = page.kernel_pages == 1;  // the tensor itself has an axis for the pages
+  const bool one_box =
+      page.boxes.size() == 1 && box.item_bytes == facts.tensors[box.tensor].dtype.itemsize;
+  if (one_box && !latent(*facts.spec) && dense(box) && (apart || !one_entry)) {
+    auto shown = synthetic(facts, page, box, cut);
+    if (!one_entry || std::holds_alternative<Shown>(shown)) return shown;
+  } else if (one_box && apart && dense_planes(box)) {
     return synthetic_planes(facts, page, box);
+  }
   return as_registered(facts, merged, true);
 }
 

@@ -42,7 +42,7 @@ std::variant<Shown, Failure> shown_as(const LayerClass& of, Cut cut) {
     if (page.window) return states_in_page(of.facts, page, cut);
   }
   if (hides_payload(page)) return one_slot(of);
-  if (page.kernel_pages > 1) return sub_paged(of.facts, page, cut);
+  if (axis_of(page.boxes.front(), Role::kernel_page)) return sub_paged(of.facts, page, cut);
   return as_registered(of.facts, page, claimed);
 }
 

@@ -11,6 +11,7 @@ namespace kvedit::prove {
 struct SplitPlan {
   std::vector<Box> boxes;
   std::int64_t kernel_pages = 1;
+  bool split_by_rule = false;  // it gave the kernel pages as an axis
 };
 
 /// Checks what a plan must have by itself: sizes, alignment, entries that make up one page, and the

@@ -69,7 +69,9 @@ Proof prove_plan(const LayerFacts& facts, std::int64_t placed_stride, const Plan
   if (different)
     return plan.declared ? prove_declared(facts, std::move(boxes)) : Proof(std::move(*different));
   page->boxes = std::move(boxes.boxes);
-  page->kernel_pages = boxes.kernel_pages;  // a lone block can be read as one entry or as several
+  // Entries of the block axis are what counts, also where kernel pages have an axis of their own
+  // in the tensor. A lone block can be read as one entry or as several.
+  if (!boxes.split_by_rule) page->kernel_pages = boxes.kernel_pages;
   return own;
 }
 

@@ -65,7 +65,8 @@ Spec attention(std::int64_t block_size, std::int64_t page, std::int64_t heads,
               {field("num_kv_heads", heads), field("head_size", head_size)});
 }
 
-constexpr Role B = Role::block, KV = Role::kv, H = Role::head, T = Role::token, C = Role::content;
+constexpr Role B = Role::block, KV = Role::kv, H = Role::head, T = Role::token, C = Role::content,
+               P = Role::kernel_page;
 
 }  // namespace
 
@@ -135,6 +136,99 @@ TEST_CASE("present: where no width fills the page exactly, only bytes show it") 
   check_view(shown(layer, Profile::bytes, &plan), "uint8", {4, 1024}, {1024, 1});
 }
 
+TEST_CASE("present: kernel pages on an axis of their own, tokens first, become one token axis") {
+  const Layer layer{attention(16, 1024, 2, 8), {contiguous("bfloat16", {4, 2, 8, 2, 16})}, 4};
+  const Plan plan = named(layer, {B, P, T, H, C});
+  for (const Profile profile : {Profile::native, Profile::packed}) {
+    const Presented made = shown(layer, profile, &plan);
+    check_view(made, "bfloat16", {4, 16, 2, 16}, {512, 32, 16, 1});
+    CHECK(made.of.views[0].axes == Roles{B, T, H, C});
+    CHECK(made.of.page->kernel_pages == 1);
+    CHECK(made.of.slots == 16);
+    CHECK_FALSE(made.of.opaque);
+  }
+  check_view(shown(layer, Profile::bytes, &plan), "uint8", {4, 1024}, {1024, 1});
+}
+
+TEST_CASE("present: kernel pages on an axis of their own, heads first, are cut into slots") {
+  const Layer layer{attention(16, 1024, 2, 8), {contiguous("bfloat16", {4, 2, 2, 8, 16})}, 4};
+  const Plan plan = named(layer, {B, P, H, T, C});
+  check_view(shown(layer, Profile::native, &plan), "bfloat16", {4, 2, 16, 1, 16},
+             {512, 256, 16, 16, 1});
+  check_view(shown(layer, Profile::packed, &plan), "bfloat16", {4, 1, 16, 32}, {512, 512, 32, 1});
+  check_view(shown(layer, Profile::bytes, &plan), "uint8", {4, 1024}, {1024, 1});
+  CHECK(shown(layer, Profile::native, &plan).of.opaque);
+  CHECK(shown(layer, Profile::native, &plan).of.slots == 16);
+  // 3 heads of 5 elements: no two halves of 4 slots. The axes stay, and tell what they are.
+  const Layer odd{attention(4, 120, 3, 5), {contiguous("bfloat16", {4, 2, 3, 2, 5})}, 4};
+  const Plan odd_plan = named(odd, {B, P, H, T, C});
+  const Presented kept = shown(odd, Profile::native, &odd_plan);
+  check_view(kept, "bfloat16", {4, 2, 3, 2, 5}, {60, 30, 10, 5, 1});
+  CHECK(kept.of.views[0].axes == Roles{B, P, H, T, C});
+}
+
+TEST_CASE("present: latent kernel pages on an axis of their own") {
+  const Spec latent = attention(16, 1024, 1, 32, "MLAAttentionSpec");
+  const Layer layer{latent, {contiguous("bfloat16", {4, 2, 8, 32})}, 4};
+  const Plan plan = named(layer, {B, P, T, C});
+  for (const Profile profile : {Profile::native, Profile::packed}) {
+    const Presented made = shown(layer, profile, &plan);
+    check_view(made, "bfloat16", {4, 16, 32}, {512, 32, 1});
+    CHECK_FALSE(made.of.opaque);
+  }
+}
+
+TEST_CASE("present: re-strided planes, K and V of a kernel page side by side, are one run") {
+  // [2, NB, kbs, H, D]: 256 bytes of K, 256 of V, and so on.
+  const Layer layer{
+      attention(16, 1024, 2, 8), {tensor("bfloat16", {2, 8, 8, 2, 8}, {128, 256, 16, 8, 1})}, 4};
+  const Plan plan = named(layer, {KV, B, T, H, C});
+  const Presented made = shown(layer, Profile::native, &plan);
+  check_view(made, "bfloat16", {4, 2, 16, 1, 16}, {512, 256, 16, 16, 1});
+  CHECK(made.of.opaque);
+  check_view(shown(layer, Profile::packed, &plan), "bfloat16", {4, 16, 1, 32}, {512, 32, 32, 1});
+  check_view(shown(layer, Profile::bytes, &plan), "uint8", {4, 1024}, {1024, 1});
+}
+
+TEST_CASE("present: heads outside of kernel pages keep their axis, tokens merged") {
+  const Layer layer{attention(16, 1024, 2, 8), {contiguous("bfloat16", {2, 8, 8, 16})}, 4};
+  const Plan plan = named(layer, {H, B, T, C});
+  for (const Profile profile : {Profile::native, Profile::packed}) {
+    const Presented made = shown(layer, profile, &plan);
+    check_view(made, "bfloat16", {2, 4, 16, 16}, {1024, 256, 16, 1}, 1);
+    CHECK(made.of.views[0].axes == Roles{H, B, T, C});
+    CHECK_FALSE(made.of.opaque);
+  }
+  const Presented refused = shown(layer, Profile::bytes, &plan);
+  check_refused(refused);
+  CHECK(refused.failure->facts == std::vector<Fact>{{"runs", std::int64_t{2}}});
+}
+
+TEST_CASE("present: K and V in kernel-paged tensors of their own") {
+  const Layer layer{
+      attention(16, 1024, 2, 8),
+      {contiguous("bfloat16", {8, 8, 2, 8}, 0, "k"), contiguous("bfloat16", {8, 2, 8, 8}, 0, "v")},
+      4};
+  Plan plan = named(layer, {B, T, H, C});
+  Box v{1, 0, 2, {}};
+  for (const Axis& axis : {Axis{8, 256, B}, Axis{2, 128, H}, Axis{8, 16, T}, Axis{8, 2, C}})
+    v.axes.push_back(axis);
+  plan.boxes.push_back(v);
+  for (const Profile profile : {Profile::native, Profile::packed}) {
+    const Presented made = shown(layer, profile, &plan);
+    REQUIRE_FALSE(made.failure);
+    REQUIRE(made.of.views.size() == 2);
+    CHECK(made.of.views[0].shape == Numbers{4, 16, 2, 8});
+    CHECK(made.of.views[0].stride == Numbers{256, 16, 8, 1});
+    CHECK(made.of.views[0].axes == Roles{B, T, H, C});
+    CHECK(made.of.views[1].tensor == 1);
+    CHECK(made.of.views[1].shape == Numbers{4, 2, 2, 8, 8});  // heads lie between its pages
+    CHECK(made.of.views[1].stride == Numbers{256, 128, 64, 8, 1});
+    CHECK(made.of.views[1].axes == Roles{B, P, H, T, C});
+  }
+  check_refused(shown(layer, Profile::bytes, &plan));
+}
+
 TEST_CASE("present: planes, one entry a block") {
   const Layer layer{attention(16, 1024, 2, 8), {contiguous("bfloat16", {2, 4, 16, 2, 8})}, 4};
   for (const Profile profile : {Profile::native, Profile::packed}) {
@@ -193,6 +287,20 @@ TEST_CASE("present: declared compression keeps its states") {
   const Presented made = shown(layer, Profile::native, &plan);
   check_view(made, "bfloat16", {4, 4, 32}, {128, 32, 1});
   CHECK(made.of.slots == 4);
+}
+
+TEST_CASE("present: sub-paged attention with declared compression has a slot for each state") {
+  // 64 tokens in 16 states, 8 in each of two kernel pages.
+  const Layer layer{spec("FullAttentionSpec", 64, 1024,
+                         {field("num_kv_heads", 2), field("head_size", 8), field("num_states", 16),
+                          field("tokens_per_state", 4)}),
+                    {contiguous("bfloat16", {8, 8, 2, 16})},
+                    4};
+  const Plan plan = named(layer, {B, T, H, C});
+  const Presented made = shown(layer, Profile::native, &plan);
+  check_view(made, "bfloat16", {4, 2, 16, 1, 16}, {512, 256, 16, 16, 1});
+  CHECK(made.of.slots == 16);
+  check_view(shown(layer, Profile::packed, &plan), "bfloat16", {4, 16, 1, 32}, {512, 32, 32, 1});
 }
 
 TEST_CASE("present: recurrent states in one page, in the dtype of the first tensor") {

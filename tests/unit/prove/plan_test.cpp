@@ -68,6 +68,22 @@ TEST_CASE("plan: kernel pages in a row, counted by the host or given as an axis"
   CHECK(page.boxes[0].axes[1] == pages(2, 512));
 }
 
+TEST_CASE("plan: kernel pages on an axis of the tensor are one entry of the block axis") {
+  for (const std::int64_t count : {4, 1}) {
+    const Layer grouped{
+        spec("FullAttentionSpec", 16, 1024), {contiguous("int8", {count, 2, 512})}, count};
+    const ProvedPage page =
+        proved(grouped, plan({blocks(count, 1024), pages(2, 512), content(512)}));
+    CHECK(page.kernel_pages == 1);
+    CHECK_FALSE(page.declared);
+    REQUIRE(page.boxes.size() == 1);
+    CHECK(page.boxes[0].axes.size() == 3);
+    CHECK(page.boxes[0].axes[1].role == Role::kernel_page);
+    REQUIRE(page.payload.size() == 1);
+    CHECK(page.payload[0].ranges == std::vector<Range>{{0, 1024}});
+  }
+}
+
 TEST_CASE("plan: what the host reads itself is proved, also when the rule declares it") {
   const ProvedPage page = proved(kernel_paged(), plan({blocks(8, 512), content(512)}, true));
   CHECK_FALSE(page.declared);

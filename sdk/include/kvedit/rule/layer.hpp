@@ -51,16 +51,21 @@ class Layer : public Spec {
 
   /// `k`: how many entries of `axis`, over all tensors of the layer, make a block.
   Entries entries_per_block(std::size_t axis) const;
+  /// The outermost axis of tensor 0 in memory whose entries make blocks, in all tensors. None where
+  /// the two outermost ones both do and the shape has them the other way round: then only a
+  /// placement could tell, and no rule sees it.
+  std::optional<std::size_t> block_axis() const;
   /// One box over the page in which all tensors of the layer lie, axis 0 carrying the blocks.
   Box whole_page() const;
 
  private:
   bool group_flag(std::uint32_t flag) const noexcept { return (facts().group_flags & flag) != 0; }
-  Entries entries_by_count(std::int64_t have, std::int64_t entry) const;
+  Entries by_count(std::int64_t have, std::int64_t entry) const;
+  Entries by_bytes(std::size_t axis, std::int64_t entry) const;
 };
 
 /// For recurrent layers, and where padding is declared without an unpadded size, the numbers of
-/// entries and blocks decide, else the bytes.
+/// entries and blocks decide, else the bytes. A tail shorter than a block is left out.
 inline Entries Layer::entries_per_block(std::size_t axis) const {
   std::int64_t entry = 0;
   for (std::size_t i = 0; i < tensors(); ++i) {
@@ -71,27 +76,53 @@ inline Entries Layer::entries_per_block(std::size_t axis) const {
   if (entry <= 0 || num_blocks() <= 0)
     return Entries(
         reason("{} bytes for each entry and {} blocks make no page", entry, num_blocks()));
-  const std::int64_t have = tensor(0).extent(axis);
-  if (is(Kind::mamba) || (page_size_padded(0) != 0 && !unpadded_page_bytes()))
-    return entries_by_count(have, entry);
-  const std::int64_t page = dense_page_bytes();
-  if (page < entry || page % entry != 0)
-    return Entries(reason("one entry of axis {} has {} bytes, the page of {} bytes is no multiple",
-                          axis, entry, page));
-  const std::int64_t k = page / entry, need = detail::times(k, num_blocks());
-  if (have < need)
-    return Entries(reason("axis {} has {} entries, {} blocks of {} need {}", axis, have,
-                          num_blocks(), k, need));
-  return Entries(k);
+  const bool count = is(Kind::mamba) || (page_size_padded(0) != 0 && !unpadded_page_bytes());
+  const Entries k = count ? by_count(tensor(0).extent(axis), entry) : by_bytes(axis, entry);
+  if (!k) return k;
+  const std::int64_t need = detail::times(k.count(), num_blocks());
+  for (std::size_t i = 0; i < tensors(); ++i) {
+    const std::int64_t have = tensor(i).extent(axis);
+    if (have < need || have - need >= k.count())
+      return Entries(reason("axis {} has {} entries, {} blocks of {} need {}", axis, have,
+                            num_blocks(), k.count(), need));
+  }
+  return k;
 }
 
-inline Entries Layer::entries_by_count(std::int64_t have, std::int64_t entry) const {
+inline Entries Layer::by_count(std::int64_t have, std::int64_t entry) const {
   const std::int64_t k = have / num_blocks();
-  if (k < 1) return Entries(reason("{} entries are less than {} blocks", have, num_blocks()));
+  if (k < 1 || have % num_blocks() != 0)
+    return Entries(reason("{} entries are no multiple of {} blocks", have, num_blocks()));
   if (detail::times(k, entry) > page_bytes())
     return Entries(reason("{} entries for {} blocks: {} of {} bytes leave the page of {} bytes",
                           have, num_blocks(), k, entry, page_bytes()));
   return Entries(k);
+}
+
+inline Entries Layer::by_bytes(std::size_t axis, std::int64_t entry) const {
+  const std::int64_t page = dense_page_bytes();
+  if (page < entry || page % entry != 0)
+    return Entries(reason("one entry of axis {} has {} bytes, the page of {} bytes is no multiple",
+                          axis, entry, page));
+  return Entries(page / entry);
+}
+
+inline std::optional<std::size_t> Layer::block_axis() const {
+  if (tensors() == 0) return std::nullopt;
+  const Tensor first = tensor(0);
+  const auto carries = [this](std::size_t axis) {
+    return static_cast<bool>(entries_per_block(axis));
+  };
+  for (std::size_t axis = 0; num_blocks() == 1 && axis < first.rank(); ++axis)
+    if (first.extent(axis) == 1 && carries(axis)) return axis;
+  for (std::size_t depth = 0; depth < first.rank(); ++depth) {
+    const std::size_t axis = first.axis_at(depth);
+    if (!carries(axis)) continue;
+    const bool other = depth == 0 && axis > 0 && first.axis_at(1) < axis;
+    if (other && carries(first.axis_at(1))) return std::nullopt;
+    return axis;
+  }
+  return std::nullopt;
 }
 
 inline Box Layer::whole_page() const {

@@ -39,6 +39,8 @@ class Tensor {
   std::int64_t entry_span(std::size_t axis) const;
   /// 0 for the outermost axis in memory; axes of extent 1 come last, ties keep their order.
   std::size_t memory_position(std::size_t axis) const;
+  /// The axis at this position.
+  std::size_t axis_at(std::size_t memory_position) const;
   bool outermost(std::size_t axis) const { return memory_position(axis) == 0; }
   /// The elements follow each other in memory without gaps, in the order of the axes.
   bool contiguous() const;
@@ -50,6 +52,14 @@ class Tensor {
   Box axes(Roles... roles) const {
     const Role list[] = {roles...};
     return named(list, sizeof...(roles));
+  }
+  /// Names axis `blocks` block and the others in their order.
+  template <class... Roles>
+  Box axes_beside(std::size_t blocks, Roles... others) const {
+    Role list[sizeof...(others) + 1] = {others...};
+    for (std::size_t at = sizeof...(others); at > known(blocks); --at) list[at] = list[at - 1];
+    if (blocks <= sizeof...(others)) list[blocks] = Role::block;
+    return named(list, sizeof...(others) + 1);
   }
   /// One entry of axis 0 for each block, holding its states: at least the state bytes (when the
   /// spec says how many), at most the page.
@@ -99,6 +109,13 @@ inline std::size_t Tensor::memory_position(std::size_t axis) const {
   return before;
 }
 
+inline std::size_t Tensor::axis_at(std::size_t memory_position) const {
+  std::size_t axis = 0;
+  known(memory_position);
+  while (this->memory_position(axis) != memory_position) ++axis;
+  return axis;
+}
+
 inline bool Tensor::contiguous() const {
   std::int64_t step = item_bytes();
   for (std::size_t at = rank(); at-- > 0;) {
@@ -113,8 +130,7 @@ inline bool Tensor::dense() const {
   if (rank() > 64) return false;
   std::int64_t step = item_bytes();
   for (std::size_t depth = rank(); depth-- > 0;) {
-    std::size_t at = 0;
-    while (memory_position(at) != depth) ++at;
+    const std::size_t at = axis_at(depth);
     if (extent(at) == 1) continue;
     if (stride(at) != step) return false;
     step = detail::times(step, extent(at));
