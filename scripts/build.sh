@@ -13,5 +13,6 @@ extra=()
 "$root/scripts/setup.sh" "${extra[@]}"
 
 cd "$root"
-cmake --preset "$preset" "-DKVEDIT_TORCH_ROOT=${KVEDIT_TORCH_ROOT:-}" "-DKVEDIT_TORCH=${KVEDIT_TORCH:-ON}"
+cmake --preset "$preset" "-DKVEDIT_TORCH_ROOT=${KVEDIT_TORCH_ROOT:-}" "-DKVEDIT_TORCH=${KVEDIT_TORCH:-ON}" \
+  "-DKVEDIT_PYTHON=${KVEDIT_PYTHON:-ON}"
 cmake --build --preset "$preset" --parallel "${JOBS:-$(nproc)}" ${1:+--target "$@"}

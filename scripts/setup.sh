@@ -7,6 +7,7 @@
 #   KVEDIT_TORCH_ROOT=…   this libtorch (or Python torch package, or virtual environment with one)
 #                         instead of looking for one; /usr: Debian's, even if a Python has a torch
 #   KVEDIT_TORCH=OFF      leave core/torch out: no libtorch is needed
+#   KVEDIT_PYTHON=OFF     leave the Python package out: no Python headers are needed
 set -euo pipefail
 
 say() { printf 'kvedit: %s\n' "$*" >&2; }
@@ -50,6 +51,12 @@ raise SystemExit(0 if os.path.exists(folder + "/include/ATen/core/TensorBase.h")
 PYTHON
 }
 
+have_python_headers() {
+  [[ ${KVEDIT_PYTHON:-ON} != OFF ]] || return 0
+  have_command python3 && python3 -c 'import os, sysconfig
+raise SystemExit(not os.path.exists(sysconfig.get_paths()["include"] + "/Python.h"))'
+}
+
 have_libtorch() {
   local python
   [[ ${KVEDIT_TORCH:-ON} != OFF ]] || return 0
@@ -71,6 +78,7 @@ missing_packages() {
   have_command cmake || echo cmake
   have_command ninja || echo ninja-build
   have_command python3 || echo python3
+  have_python_headers || echo python3-dev
   have_boost || echo libboost1.81-dev
   have_library libboost_json.so || echo libboost-json1.81-dev
   have_header '#include <spdlog/version.h>' || echo libspdlog-dev

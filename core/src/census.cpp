@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "audit/groups.hpp"
 #include "base/text.hpp"
 #include "match/classes.hpp"
 #include "prove/sane.hpp"
@@ -113,6 +114,7 @@ class Census {
     if (layer.placement >= 0)
       key.placed_stride = std::max<std::int64_t>(
           data_.placements[static_cast<std::size_t>(layer.placement)].block_stride, 0);
+    key.tokens = audit::tokens_per_block(data_, data_.groups[g], *layer.spec);
     const std::int32_t number =
         classes_.classify(key, static_cast<std::int32_t>(edit_.classes.size()));
     if (static_cast<std::size_t>(number) == edit_.classes.size()) add_class(layer, key);
@@ -123,6 +125,7 @@ class Census {
     LayerClass& of = edit_.classes.emplace_back();
     of.facts = facts_of(edit_, layer);
     of.placed_stride = key.placed_stride;
+    of.tokens = key.tokens;
     of.failure = without_leaf(*of.facts.spec);
     if (!of.failure) of.failure = prove::sane(of.facts);
     if (of.failure) return;

@@ -11,11 +11,13 @@
 #include "census.hpp"
 #include "findings.hpp"
 #include "match/claim.hpp"
+#include "model/head_order.hpp"
 #include "model/index.hpp"
 #include "present/present.hpp"
 #include "prove/prove.hpp"
 #include "prove/sane.hpp"
 #include "prove/settle.hpp"
+#include "readback/readback.hpp"
 #include "validate/validate.hpp"
 
 namespace kvedit {
@@ -30,6 +32,8 @@ class Pipeline {
 
   void run() {
     check_whole();
+    if (edit_.options.profile == Profile::lmcache)
+      reader_ = {read_back_order(data_), edit_.options.recurrent_rows};
     take_census(edit_, findings_);
     refused_.assign(data_.groups.size(), false);
     for (std::size_t g = 0; g < data_.groups.size(); ++g) validate(g);
@@ -99,7 +103,6 @@ class Pipeline {
   }
 
   void prove(LayerClass& of) {
-    of.tokens = audit::tokens_per_block(data_, *of.facts.group, *of.facts.spec);
     if (!of.failure && of.tokens == INT64_MAX) of.failure = too_many_tokens(*of.facts.spec);
     if (!of.failure) match::claim(of, *edit_.book);
     if (of.failure) return;
@@ -109,7 +112,7 @@ class Pipeline {
       return;
     }
     of.page = std::move(std::get<ProvedPage>(proof));
-    of.failure = present::present(of, edit_.options.profile);
+    of.failure = present::present(of, edit_.options.profile, reader_);
     if (!of.failure) of.failure = audit::wrong_view(of);
   }
 
@@ -147,14 +150,26 @@ class Pipeline {
     const auto found = audit::shared(edit_, proved_, steps);
     if (!found) return;
     LayerEntry& entry = edit_.layers[found->layer];
-    const std::string_view other = edit_.layers[found->other].name;
-    findings_.add(entry, "",
-                  {Code::overlap,
-                   text(found->decided ? "it owns bytes that belong to a block of layer "
-                                       : "it cannot be shown to own no byte of layer ",
-                        other, " of the same group; every block of a group has its own bytes"),
-                   {{"other", std::string(other)}}});
+    findings_.add(entry, "", overlap(*found));
     entry.outcome = Outcome::failed;
+  }
+
+  Failure overlap(const audit::Shared& found) const {
+    const std::string& storage = data_.storages[static_cast<std::size_t>(found.storage)].name;
+    const std::string_view other = edit_.layers[found.other].name;
+    return {Code::overlap,
+            text("it owns bytes from ", found.stretch.begin, " to ", found.stretch.end,
+                 " of storage ", storage, ", and layer ", other, " of the same group from ",
+                 found.other_stretch.begin, " to ", found.other_stretch.end,
+                 found.decided ? ": some are the same" : ": they cannot be shown apart",
+                 ". Every block of a group has its own bytes: check offset, block stride and "
+                 "page_size_bytes of both"),
+            {{"storage", storage},
+             {"begin", found.stretch.begin},
+             {"end", found.stretch.end},
+             {"other", std::string(other)},
+             {"other_begin", found.other_stretch.begin},
+             {"other_end", found.other_stretch.end}}};
   }
 
   void place_ungrouped(std::int32_t cache) {
@@ -175,7 +190,8 @@ class Pipeline {
       findings_.add(entry, "",
                     {Code::missing_spec,
                      "it is registered, no group has it, and its bytes are no grouped layer's; "
-                     "no spec says what a block id means in it",
+                     "no spec says what a block id means in it. Give it a group and a spec, or "
+                     "leave it out",
                      {}});
     }
     edit_.layers.push_back(std::move(entry));
@@ -183,6 +199,9 @@ class Pipeline {
 
   void finish() {
     for (Problem& problem : findings_.problems()) edit_.problems.push_back(std::move(problem));
+    if (edit_.options.profile == Profile::lmcache)
+      for (Problem& problem : readback::read_back(edit_))
+        edit_.problems.push_back(std::move(problem));
     for (const Problem& problem : edit_.book->problems) edit_.problems.push_back(problem);
     std::stable_sort(edit_.problems.begin(), edit_.problems.end(),
                      [](const Problem& a, const Problem& b) { return a.severity < b.severity; });
@@ -207,6 +226,7 @@ class Pipeline {
   Edit& edit_;
   const RegistrationData& data_;
   const RegistrationIndex& index_;
+  present::Reader reader_;
   std::vector<bool> refused_;        // groups
   std::vector<std::size_t> proved_;  // layers of the group at hand
   Findings findings_;

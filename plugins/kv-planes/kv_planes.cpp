@@ -35,22 +35,28 @@ struct KvPlanes {
 
  private:
   // The axes beside the blocks as the engines have them, unless only the other order of heads and
-  // tokens agrees with the spec.
+  // tokens agrees with the spec. A pool of tokens has kernel pages of one token and no token axis.
   static Box named(const Layer& layer, std::size_t tensor, std::size_t at, std::int64_t k) {
     const Tensor plane = layer.tensor(tensor);
+    const std::int64_t tokens = layer.slots() / k;
     const auto beside = [&](std::size_t i) { return plane.extent(i < at ? i : i + 1); };
     const auto agree = [&](std::size_t head, std::size_t token) {
-      return beside(head) == layer.heads() && beside(token) == layer.slots() / k;
+      return beside(head) == layer.heads() && beside(token) == tokens;
     };
     if (plane.rank() == 5)
       return agree(1, 2) && !agree(2, 1)
                  ? plane.axes_beside(at, Role::kv, Role::head, Role::token, Role::content)
                  : plane.axes_beside(at, Role::kv, Role::token, Role::head, Role::content);
+    if (plane.rank() == 4 && agree(1, 0) && !agree(0, 1))
+      return plane.axes_beside(at, Role::token, Role::head, Role::content);
     if (plane.rank() == 4)
-      return agree(1, 0) && !agree(0, 1)
-                 ? plane.axes_beside(at, Role::token, Role::head, Role::content)
+      return tokens == 1 && beside(0) == 2 && beside(1) == layer.heads() && !agree(0, 1)
+                 ? plane.axes_beside(at, Role::kv, Role::head, Role::content)
                  : plane.axes_beside(at, Role::head, Role::token, Role::content);
-    return plane.axes_beside(at, at == 0 ? Role::token : Role::kv, Role::content);
+    if (at != 0) return plane.axes_beside(at, Role::kv, Role::content);
+    return tokens == 1 && beside(0) == layer.heads()
+               ? plane.axes_beside(at, Role::head, Role::content)
+               : plane.axes_beside(at, Role::token, Role::content);
   }
 };
 

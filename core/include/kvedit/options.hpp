@@ -12,21 +12,29 @@
 namespace kvedit {
 
 /// The shape in which a consumer wants the views (`docs/architecture.md`, "Profiles").
-enum class Profile : std::uint32_t { native, packed, bytes };
+enum class Profile : std::uint32_t { native, packed, bytes, lmcache };
 
 /// What the bytes are moved for: found again by token prefix, or a running request that moves.
 enum class Purpose : std::uint32_t { prefix, transfer };
 
+/// How profile `lmcache` shows a row of recurrent states: the state bytes with as little padding as
+/// the cut allows, or the whole page in one run, which its transfer through shared memory wants.
+enum class RecurrentRows : std::uint32_t { tight, page };
+
 KVEDIT_API std::string_view to_text(Profile profile);
 KVEDIT_API std::string_view to_text(Purpose purpose);
+KVEDIT_API std::string_view to_text(RecurrentRows rows);
 KVEDIT_API std::optional<Profile> find_profile(std::string_view name);
 KVEDIT_API std::optional<Purpose> find_purpose(std::string_view name);
+KVEDIT_API std::optional<RecurrentRows> find_recurrent_rows(std::string_view name);
 
 struct EditOptions {
   Profile profile = Profile::native;
   Purpose purpose = Purpose::prefix;
   /// Leave caches of no group alone (outcome `excluded`) instead of reporting `missing-spec`.
   bool pass_ungrouped = false;
+  /// Read by profile `lmcache` only.
+  RecurrentRows recurrent_rows = RecurrentRows::tight;
 };
 
 enum class LogLevel : std::uint32_t { debug, info, warning, error };

@@ -73,6 +73,21 @@ struct PageMap {
   bool declared = false;  ///< the order was declared by the rule, not proved from the registration
 };
 
+/// What LMCache 0.5.6 takes the views of a layer for (profile `lmcache`). The bytes are right, the
+/// names need not be: a warning says where they differ.
+struct ReadBack {
+  std::string_view format;  ///< LMCache's name of the memory format
+  std::int64_t planes = 1;  ///< 2: K and V apart
+  std::int64_t blocks = 0;
+  std::int64_t slots = 0;  ///< of a block
+  std::int64_t heads = 1;
+  std::int64_t width = 0;         ///< elements of one head of a slot; K beside V where packed
+  std::int64_t block_bytes = 0;   ///< bytes it moves for a block
+  std::int64_t block_stride = 0;  ///< bytes from one block to the next
+
+  bool operator==(const ReadBack&) const = default;
+};
+
 /// What a rule said about a layer.
 struct Tried {
   std::string_view rule;
@@ -115,6 +130,8 @@ class KVEDIT_API LayerResult {
   std::optional<PageMap> pages() const;
   /// The bytes each block owns, as parts; empty under the same conditions.
   std::vector<Part> owned() const;
+  /// What the views' consumer will read; only in profile `lmcache`, under the same conditions.
+  std::optional<ReadBack> read_back() const;
   /// The rules asked, in order, up to the match.
   std::vector<Tried> tried() const;
 

@@ -67,6 +67,15 @@ std::vector<Owner> owners_of(const Edit& edit, std::span<const Span> spans) {
   return owners;
 }
 
+Stretch stretch_of(const Owner& owner) {
+  return {static_cast<std::int64_t>(owner.field.begin()),
+          static_cast<std::int64_t>(owner.field.end())};
+}
+
+Shared shared_by(const Owner& layer, const Owner& other, bool decided) {
+  return {layer.layer, other.layer, decided, layer.storage, stretch_of(layer), stretch_of(other)};
+}
+
 std::optional<Shared> shared_in(const std::vector<Owner>& owners, std::int64_t& steps) {
   std::vector<Field> fields;
   for (const Owner& owner : owners) fields.push_back(owner.field);
@@ -75,9 +84,9 @@ std::optional<Shared> shared_in(const std::vector<Owner>& owners, std::int64_t& 
     for (std::size_t j = i + 1; j < owners.size(); ++j) {
       if (owners[i].layer == owners[j].layer) continue;  // the proof of its class
       const Meeting meeting = meet(owners[i].field, owners[j].field, steps);
-      if (meeting != Meeting::apart)
-        return Shared{std::max(owners[i].layer, owners[j].layer),
-                      std::min(owners[i].layer, owners[j].layer), meeting == Meeting::share};
+      if (meeting == Meeting::apart) continue;
+      const bool later = owners[i].layer > owners[j].layer;
+      return shared_by(owners[later ? i : j], owners[later ? j : i], meeting == Meeting::share);
     }
   return std::nullopt;
 }

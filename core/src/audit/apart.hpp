@@ -8,11 +8,20 @@
 
 namespace kvedit::audit {
 
+/// From where to where a layer owns bytes of a storage.
+struct Stretch {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
 /// Two layers of one group that own a byte in common.
 struct Shared {
   std::size_t layer = 0;  // index into the edit's layers
   std::size_t other = 0;  // an earlier one
   bool decided = true;    // false: they could not be shown apart
+  std::int32_t storage = 0;
+  Stretch stretch;
+  Stretch other_stretch;
 };
 
 /// Which layers of a group own bytes of each other's blocks. `layers` are proved layers of one

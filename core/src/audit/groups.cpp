@@ -5,14 +5,13 @@
 namespace kvedit::audit {
 namespace {
 
+/// A wrapper without the field has its first leaf's.
 bool dcp_sharded(const Group& group, const Spec& spec) {
-  if (spec.dcp_sharded) return *spec.dcp_sharded;
-  // A wrapper without the field has its first leaf's.
-  if (&spec == &group.spec && !group.layers.empty()) {
-    const auto leaf = group.layer_specs.find(group.layers.front());
-    if (leaf != group.layer_specs.end()) return dcp_sharded(group, leaf->second);
-  }
-  return !spec.recurrent();
+  if (group.spec.dcp_sharded) return *group.spec.dcp_sharded;
+  const auto first =
+      group.layers.empty() ? group.layer_specs.end() : group.layer_specs.find(group.layers.front());
+  if (first == group.layer_specs.end()) return !spec.recurrent();
+  return first->second.dcp_sharded.value_or(!first->second.recurrent());
 }
 
 /// What layers have in common; nothing once two differ.
@@ -28,11 +27,12 @@ struct Common {
 };
 
 GroupOutcome outcome_of(std::int64_t layers, std::int64_t failed, std::int64_t excluded,
-                        std::int64_t scratch, const Group& group) {
+                        std::int64_t scratch, const Group& group, Purpose purpose) {
   if (!group.enable_kv_transfer) return GroupOutcome::excluded;
   if (failed > 0) return GroupOutcome::refused;
   if (layers == 0)
-    return group.spec.prefix_cacheable ? GroupOutcome::served : GroupOutcome::scratch;
+    return group.spec.prefix_cacheable || purpose == Purpose::transfer ? GroupOutcome::served
+                                                                       : GroupOutcome::scratch;
   if (excluded == layers) return GroupOutcome::excluded;
   return scratch == layers - excluded ? GroupOutcome::scratch : GroupOutcome::served;
 }
@@ -46,7 +46,8 @@ struct Tally {
 
 std::int64_t tokens_per_block(const RegistrationData& data, const Group& group, const Spec& spec) {
   std::int64_t tokens = spec.block_size;
-  if (dcp_sharded(group, spec) && __builtin_mul_overflow(tokens, data.parallel.dcp, &tokens))
+  if (data.parallel.dcp != 1 && dcp_sharded(group, spec) &&
+      __builtin_mul_overflow(tokens, data.parallel.dcp, &tokens))
     return INT64_MAX;
   return tokens;
 }
@@ -75,7 +76,8 @@ void sum_up_groups(Edit& edit) {
     result.index = static_cast<std::int32_t>(g);
     result.kind = group.spec.kind;
     result.layers = tally.layers;
-    result.outcome = outcome_of(tally.layers, tally.failed, tally.excluded, tally.scratch, group);
+    result.outcome = outcome_of(tally.layers, tally.failed, tally.excluded, tally.scratch, group,
+                                edit.options.purpose);
     result.tokens_per_block = tokens_per_block(data, group, group.spec);
     const bool moved =
         result.outcome == GroupOutcome::served || result.outcome == GroupOutcome::scratch;

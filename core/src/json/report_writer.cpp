@@ -131,6 +131,19 @@ void write_pages(TextWriter& out, const std::optional<PageMap>& pages, const Nam
   out.close();
 }
 
+void write(TextWriter& out, const ReadBack& read) {
+  out.open_object();
+  out.member("format", read.format);
+  out.member("planes", read.planes);
+  out.member("blocks", read.blocks);
+  out.member("slots", read.slots);
+  out.member("heads", read.heads);
+  out.member("width", read.width);
+  out.member("block_bytes", read.block_bytes);
+  out.member("block_stride", read.block_stride);
+  out.close();
+}
+
 void write(TextWriter& out, const LayerResult& layer, const Names& storages) {
   out.open_object();
   out.member("name", layer.name());
@@ -140,6 +153,10 @@ void write(TextWriter& out, const LayerResult& layer, const Names& storages) {
   out.member_or_null("reason", layer.reason());
   write_views(out, layer, storages);
   write_pages(out, layer.pages(), storages);
+  if (const auto read = layer.read_back()) {
+    out.key("read_back");
+    write(out, *read);
+  }
   out.key("tried");
   out.open_array();
   for (const Tried& tried : layer.tried()) {
@@ -163,6 +180,8 @@ void write_head(TextWriter& out, const Result& result) {
   out.close();
   out.member("profile", to_text(result.options().profile));
   out.member("purpose", to_text(result.options().purpose));
+  if (result.options().profile == Profile::lmcache)
+    out.member("recurrent_rows", to_text(result.options().recurrent_rows));
 }
 
 void write_rules(TextWriter& out, const Result& result) {

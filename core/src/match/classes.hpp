@@ -15,6 +15,7 @@ struct ClassKey {
   const Group* group = nullptr;
   std::int64_t num_blocks = 0;
   std::int64_t placed_stride = -1;
+  std::int64_t tokens = 0;  // of a block id: the group's sharding times the leaf's block
 
   auto operator<=>(const ClassKey&) const = default;
 };

@@ -113,6 +113,7 @@ struct Edit {
   std::vector<LayerEntry> layers;
   std::vector<std::string> reasons;  // why layers are excluded
   std::vector<Part> parts;  // payload of all served layers
+  std::vector<std::optional<ReadBack>> read_backs;  // of layers, where the profile has them
 };
 
 /// Where a shape of a class lies for one of its layers.

@@ -35,8 +35,9 @@ constexpr std::array<std::string_view, 10> kinds = {
     "encoder_only_attention",
     "cross_attention",
 };
-constexpr std::array<std::string_view, 3> profiles = {"native", "packed", "bytes"};
+constexpr std::array<std::string_view, 4> profiles = {"native", "packed", "bytes", "lmcache"};
 constexpr std::array<std::string_view, 2> purposes = {"prefix", "transfer"};
+constexpr std::array<std::string_view, 2> recurrent_rows = {"tight", "page"};
 constexpr std::array<std::string_view, 2> severities = {"error", "warning"};
 constexpr std::array<std::string_view, 19> codes = {
     "cross-attention",
@@ -73,6 +74,7 @@ constexpr std::array<std::string_view, 3> states = {"loaded", "refused", "skippe
 std::string_view to_text(Kind kind) { return name_of(kinds, kind); }
 std::string_view to_text(Profile profile) { return name_of(profiles, profile); }
 std::string_view to_text(Purpose purpose) { return name_of(purposes, purpose); }
+std::string_view to_text(RecurrentRows rows) { return name_of(recurrent_rows, rows); }
 std::string_view to_text(Severity severity) { return name_of(severities, severity); }
 std::string_view to_text(Code code) { return name_of(codes, code); }
 std::string_view to_text(Role role) { return name_of(roles, role); }
@@ -87,6 +89,9 @@ std::optional<Profile> find_profile(std::string_view name) {
 }
 std::optional<Purpose> find_purpose(std::string_view name) {
   return value_of<Purpose>(purposes, name);
+}
+std::optional<RecurrentRows> find_recurrent_rows(std::string_view name) {
+  return value_of<RecurrentRows>(recurrent_rows, name);
 }
 
 }  // namespace kvedit

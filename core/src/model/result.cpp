@@ -92,6 +92,12 @@ std::vector<Part> LayerResult::owned() const {
   return parts;
 }
 
+std::optional<ReadBack> LayerResult::read_back() const {
+  if (!served_class(*edit_, entry_of(*edit_, index_)) || index_ >= edit_->read_backs.size())
+    return std::nullopt;
+  return edit_->read_backs[index_];
+}
+
 std::vector<Tried> LayerResult::tried() const {
   std::vector<Tried> asked;
   if (const LayerClass* of = class_of(*edit_, entry_of(*edit_, index_)))

@@ -19,13 +19,12 @@ bool heads_first(const Box& box) {
 
 std::int64_t kernel_pages(const Box& box) { return axis_of(box, Role::kernel_page)->extent; }
 
-/// The planes of a synthetic view: 2 in native, as K and V had before they were packed.
 std::variant<Shown, Failure> synthetic(const LayerFacts& facts, const ProvedPage& page,
-                                       const Box& box, bool packed) {
+                                       const Box& box, Cut cut) {
   const DType& dtype = facts.tensors[box.tensor].dtype;
   const std::int64_t elements = block_bytes(box) / dtype.itemsize;
   const std::int64_t slots = facts.slots;
-  const std::int64_t planes = packed ? 1 : 2;
+  const std::int64_t planes = cut == Cut::halves ? 2 : 1;
   if (elements % planes != 0 || elements / planes % slots != 0)
     return cannot_show(text("its ", kernel_pages(box), " kernel pages have ", elements,
                             " elements a block, which ", planes, " x ", slots,
@@ -37,11 +36,11 @@ std::variant<Shown, Failure> synthetic(const LayerFacts& facts, const ProvedPage
   const ViewAxis tokens{slots, width, Role::opaque}, content{width, 1, Role::opaque};
   Shown shown;
   shown.slots = facts.slots;
-  if (!packed)
+  if (cut == Cut::halves)
     shown.views.push_back(make_view(
         dtype, box.tensor, box.offset,
         {blocks, {2, elements / 2, Role::opaque}, tokens, {1, width, Role::opaque}, content}));
-  else if (heads_first(box))
+  else if (cut == Cut::heads_first || (cut == Cut::by_memory && heads_first(box)))
     shown.views.push_back(make_view(dtype, box.tensor, box.offset,
                                     {blocks, {1, elements, Role::opaque}, tokens, content}));
   else
@@ -84,6 +83,13 @@ std::variant<Shown, Failure> synthetic_planes(const LayerFacts& facts, const Pro
   return shown;
 }
 
+/// Kernel pages of one state each are the states.
+void name_states(Box& box, std::int64_t slots) {
+  if (axis_of(box, Role::token)) return;
+  for (Axis& axis : box.axes)
+    if (axis.role == Role::kernel_page && axis.extent == slots) axis.role = Role::token;
+}
+
 }  // namespace
 
 Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claimed) {
@@ -98,17 +104,19 @@ Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claime
   return shown;
 }
 
-std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage& page,
-                                       bool packed) {
+std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage& page, Cut cut) {
   const Box& box = page.boxes.front();
   ProvedPage merged = page;
-  for (Box& each : merged.boxes) each = merge_kernel_pages(each);
+  for (Box& each : merged.boxes) {
+    each = merge_kernel_pages(each);
+    name_states(each, facts.slots);
+  }
   const bool apart = axis_of(merged.boxes.front(), Role::kernel_page) != nullptr;
   const bool one_entry = page.kernel_pages == 1;  // the tensor itself has an axis for the pages
   const bool one_box =
       page.boxes.size() == 1 && box.item_bytes == facts.tensors[box.tensor].dtype.itemsize;
   if (one_box && !latent(*facts.spec) && dense(box) && (apart || !one_entry)) {
-    auto shown = synthetic(facts, page, box, packed);
+    auto shown = synthetic(facts, page, box, cut);
     if (!one_entry || std::holds_alternative<Shown>(shown)) return shown;
   } else if (one_box && apart && dense_planes(box)) {
     return synthetic_planes(facts, page, box);

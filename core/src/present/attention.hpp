@@ -12,7 +12,6 @@ Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claime
 /// Kernel pages merged into the page: by synthetic axes where a block is one run of bytes and its
 /// layer no latent one, else into the axis that the kernel pages continue. Pages on an axis of the
 /// tensor's own are merged into that axis where they can.
-std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage& page,
-                                       bool packed);
+std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage& page, Cut cut);
 
 }  // namespace kvedit::present

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "present/attention.hpp"
+#include "present/lmcache.hpp"
 #include "present/recurrent.hpp"
 
 namespace kvedit::present {
@@ -33,16 +34,34 @@ Shown one_slot(const LayerClass& of) {
   return shown;
 }
 
-std::variant<Shown, Failure> native(const LayerClass& of, bool packed) {
+std::variant<Shown, Failure> shown_as(const LayerClass& of, Cut cut) {
   const ProvedPage& page = *of.page;
   const bool claimed = of.rule >= 0;
   if (claimed && of.facts.spec->recurrent()) {
-    if (of.facts.tensors.size() == 1) return state_row(of.facts, page);
-    if (page.window) return states_in_page(of.facts, page);
+    if (of.facts.tensors.size() == 1) return state_row(of.facts, page, row_order(of.facts.layout));
+    if (page.window) return states_in_page(of.facts, page, cut);
   }
   if (hides_payload(page)) return one_slot(of);
-  if (axis_of(page.boxes.front(), Role::kernel_page)) return sub_paged(of.facts, page, packed);
+  if (axis_of(page.boxes.front(), Role::kernel_page)) return sub_paged(of.facts, page, cut);
   return as_registered(of.facts, page, claimed);
+}
+
+std::variant<Shown, Failure> for_lmcache(const LayerClass& of, const Reader& reader) {
+  if (of.rule >= 0 && of.facts.spec->recurrent() && of.facts.tensors.size() == 1)
+    return reader.recurrent_rows == RecurrentRows::page
+               ? state_page(of.facts, *of.page, reader.order)
+               : state_row(of.facts, *of.page, reader.order);
+  auto shown = shown_as(of, lmcache_cut(of, reader.order));
+  auto* made = std::get_if<Shown>(&shown);
+  if (!made || of.facts.spec->recurrent()) return shown;
+  cut_unread(of, reader.order, *made);
+  order_lone_head(made->views, reader.order);
+  return shown;
+}
+
+std::variant<Shown, Failure> shown_in(const LayerClass& of, Profile profile, const Reader& reader) {
+  if (profile == Profile::lmcache) return for_lmcache(of, reader);
+  return shown_as(of, profile == Profile::packed ? Cut::by_memory : Cut::halves);
 }
 
 /// Whole pages as bytes, whatever lies in them.
@@ -63,8 +82,8 @@ std::variant<std::vector<ViewShape>, Failure> as_bytes(const LayerClass& of) {
 
 }  // namespace
 
-std::optional<Failure> present(LayerClass& of, Profile profile) {
-  auto shown = native(of, profile == Profile::packed);
+std::optional<Failure> present(LayerClass& of, Profile profile, const Reader& reader) {
+  auto shown = shown_in(of, profile, reader);
   if (auto* failure = std::get_if<Failure>(&shown)) {
     // What native cannot cut, bytes can still show; the page itself does not depend on the profile.
     if (profile != Profile::bytes) return *failure;

@@ -10,13 +10,6 @@
 namespace kvedit::present {
 namespace {
 
-bool tokens_before_heads(std::string_view layout) {
-  constexpr std::array<std::string_view, 4> names = {"NHD", "LBNHC", "BLNHC", ""};
-  for (const std::string_view name : names)
-    if (layout == name) return true;
-  return false;
-}
-
 /// Elements of a slot: the row over the slots, rounded up to the widest step that divides the
 /// block's and stays in the page; 0 when none does.
 std::int64_t slot_width(const LayerFacts& facts, const Box& box) {
@@ -36,7 +29,15 @@ std::int64_t slot_width(const LayerFacts& facts, const Box& box) {
 
 }  // namespace
 
-std::variant<Shown, Failure> states_in_page(const LayerFacts& facts, const ProvedPage& page) {
+HeadOrder row_order(std::string_view layout) {
+  constexpr std::array<std::string_view, 4> names = {"NHD", "LBNHC", "BLNHC", ""};
+  for (const std::string_view name : names)
+    if (layout == name) return HeadOrder::tokens_first;
+  return HeadOrder::heads_first;
+}
+
+std::variant<Shown, Failure> states_in_page(const LayerFacts& facts, const ProvedPage& page,
+                                            Cut cut) {
   const PartShape& owned = page.owned.front();
   const DType& dtype = facts.tensors[0].dtype;
   const std::int64_t item = dtype.itemsize;
@@ -56,8 +57,16 @@ std::variant<Shown, Failure> states_in_page(const LayerFacts& facts, const Prove
                                      {elements, 1, Role::opaque}}));
     return shown;
   }
-  const std::int64_t width = elements / 2 / slots;
   shown.slots = slots;
+  if (cut == Cut::tokens_first || cut == Cut::heads_first) {
+    const HeadOrder order =
+        cut == Cut::tokens_first ? HeadOrder::tokens_first : HeadOrder::heads_first;
+    shown.views.push_back(
+        make_view(dtype, owned.tensor, owned.offset,
+                  slot_axes({page.blocks, stride, Role::block}, slots, elements / slots, order)));
+    return shown;
+  }
+  const std::int64_t width = elements / 2 / slots;
   shown.views.push_back(make_view(dtype, owned.tensor, owned.offset,
                                   {{page.blocks, stride, Role::block},
                                    {2, elements / 2, Role::opaque},
@@ -67,7 +76,7 @@ std::variant<Shown, Failure> states_in_page(const LayerFacts& facts, const Prove
   return shown;
 }
 
-Shown state_row(const LayerFacts& facts, const ProvedPage& page) {
+Shown state_row(const LayerFacts& facts, const ProvedPage& page, HeadOrder order) {
   const Box& box = page.boxes.front();
   const DType& dtype = facts.tensors[box.tensor].dtype;
   Shown shown;
@@ -80,17 +89,28 @@ Shown state_row(const LayerFacts& facts, const ProvedPage& page) {
     shown.views.push_back(view_of(facts, registered));
     return shown;
   }
-  const std::int64_t slots = facts.spec->block_size;
   const ViewAxis blocks{page.blocks, axis_of(box, Role::block)->stride / dtype.itemsize,
                         Role::block};
-  const ViewAxis tokens{slots, width, Role::opaque}, content{width, 1, Role::opaque};
-  shown.slots = slots;
-  if (tokens_before_heads(facts.layout))
-    shown.views.push_back(make_view(dtype, box.tensor, box.offset,
-                                    {blocks, tokens, {1, width, Role::opaque}, content}));
-  else
-    shown.views.push_back(make_view(dtype, box.tensor, box.offset,
-                                    {blocks, {1, slots * width, Role::opaque}, tokens, content}));
+  shown.slots = facts.spec->block_size;
+  shown.views.push_back(
+      make_view(dtype, box.tensor, box.offset, slot_axes(blocks, shown.slots, width, order)));
+  return shown;
+}
+
+Shown state_page(const LayerFacts& facts, const ProvedPage& page, HeadOrder order) {
+  Shown shown = state_row(facts, page, order);
+  if (!page.window) return shown;
+  const PartShape& owned = page.owned.front();
+  const DType& registered = facts.tensors[owned.tensor].dtype;
+  const std::int64_t bytes = facts.spec->page_size_bytes;
+  const bool divides =
+      bytes % registered.itemsize == 0 && owned.block_stride % registered.itemsize == 0;
+  const DType dtype = divides ? registered : *find_dtype("uint8");
+  const std::int64_t elements = bytes / dtype.itemsize;
+  const std::int64_t slots = elements % shown.slots == 0 ? shown.slots : 1;
+  const ViewAxis blocks{page.blocks, owned.block_stride / dtype.itemsize, Role::block};
+  shown.views = {make_view(dtype, owned.tensor, owned.offset,
+                           slot_axes(blocks, slots, elements / slots, order))};
   return shown;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "base/inline_vector.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 
 using Named = InlineVector<Role, max_axes>;
 using Extents = InlineVector<std::int64_t, max_axes>;
+using Strides = InlineVector<std::int64_t, max_axes>;
 
 bool is_mla(const Spec& spec) {
   return spec.kind == Kind::mla_attention || spec.kind == Kind::sliding_window_mla;
@@ -43,16 +45,36 @@ constexpr std::array split_tokens_first = {Role::kv, Role::token, Role::head, Ro
 constexpr std::array split_heads_first = {Role::kv, Role::head, Role::token, Role::content};
 constexpr std::array latent = {Role::token, Role::content};
 
-std::optional<Named> order_of(const LayerFacts& facts, const Extents& extents) {
+/// Whether heads and tokens of these axes lie in memory as the layout says.
+bool as_laid_out(std::string_view layout, std::span<const Role> order, const Strides& strides) {
+  if (layout.empty()) return true;
+  std::int64_t head = 0, token = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i] == Role::head) head = strides[i];
+    if (order[i] == Role::token) token = strides[i];
+  }
+  return (layout.find('H') < layout.find('N')) == (head > token);
+}
+
+/// As many heads as tokens: two orders fit, and where the layout contradicts the engines' own, no
+/// name is better than a wrong one.
+std::optional<Named> order_of(const LayerFacts& facts, const Extents& extents,
+                              const Strides& strides) {
   const std::span<const Role> known[] = {packed_heads_first, packed_tokens_first,
                                          split_tokens_first, split_heads_first, latent};
+  std::span<const Role> first;
+  std::size_t fitting = 0;
   for (const std::span<const Role> order : known) {
     if (!fits(facts, order, extents)) continue;
-    Named named;
-    for (const Role role : order) named.push_back(role);
-    return named;
+    if (fitting++ == 0) first = order;
   }
-  return std::nullopt;
+  const bool one_of_each = facts.slots == 1;  // then their strides say nothing
+  if (fitting == 0) return std::nullopt;
+  if (fitting > 1 && !one_of_each && !as_laid_out(facts.layout, first, strides))
+    return std::nullopt;
+  Named named;
+  for (const Role role : first) named.push_back(role);
+  return named;
 }
 
 bool is_float(const DType& dtype) {
@@ -65,9 +87,14 @@ bool is_float(const DType& dtype) {
 
 void name_axes(const LayerFacts& facts, Box& box) {
   Extents extents;
-  for (const Axis& axis : box.axes)
-    if (axis.role != Role::block) extents.push_back(axis.extent);
-  const auto named = facts.spec->recurrent() ? std::optional<Named>() : order_of(facts, extents);
+  Strides strides;
+  for (const Axis& axis : box.axes) {
+    if (axis.role == Role::block) continue;
+    extents.push_back(axis.extent);
+    strides.push_back(axis.stride);
+  }
+  const auto named =
+      facts.spec->recurrent() ? std::optional<Named>() : order_of(facts, extents, strides);
   std::size_t next = 0;
   for (Axis& axis : box.axes)
     if (axis.role != Role::block) axis.role = named ? (*named)[next++] : Role::opaque;

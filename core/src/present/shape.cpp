@@ -8,6 +8,11 @@ namespace kvedit::present {
 
 ViewShape make_view(const DType& dtype, std::uint32_t tensor, std::int64_t offset_bytes,
                     std::initializer_list<ViewAxis> axes) {
+  return make_view(dtype, tensor, offset_bytes, std::span(axes.begin(), axes.size()));
+}
+
+ViewShape make_view(const DType& dtype, std::uint32_t tensor, std::int64_t offset_bytes,
+                    std::span<const ViewAxis> axes) {
   ViewShape view;
   view.dtype = dtype;
   view.tensor = tensor;
@@ -25,11 +30,18 @@ ViewShape make_view(const DType& dtype, std::uint32_t tensor, std::int64_t offse
   return view;
 }
 
+std::array<ViewAxis, 4> slot_axes(const ViewAxis& blocks, std::int64_t slots, std::int64_t width,
+                                  HeadOrder order) {
+  const ViewAxis tokens{slots, width, Role::opaque}, content{width, 1, Role::opaque};
+  if (order == HeadOrder::tokens_first) return {blocks, tokens, {1, width, Role::opaque}, content};
+  return {blocks, {1, slots * width, Role::opaque}, tokens, content};
+}
+
 ViewShape view_of(const LayerFacts& facts, const Box& box) {
   const DType& own = facts.tensors[box.tensor].dtype;
   const bool elements = box.item_bytes == own.itemsize;
   const DType dtype = elements ? own : *find_dtype("uint8");
-  ViewShape view = make_view(dtype, box.tensor, box.offset, {});
+  ViewShape view = make_view(dtype, box.tensor, box.offset, std::span<const ViewAxis>());
   for (const Axis& axis : box.axes) {
     if (axis.role == Role::block) view.block_axis = static_cast<std::uint32_t>(view.shape.size());
     view.shape.push_back(axis.extent);

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "model/edit.hpp"
+#include "model/head_order.hpp"
 
 namespace kvedit::present {
 
@@ -14,6 +17,11 @@ struct Shown {
   bool opaque = true;
 };
 
+/// How synthetic axes cut a page that is one run of bytes: in two halves, as K and V had them
+/// before they were packed, or in slots and one head, in either order or as tokens and heads lie in
+/// memory.
+enum class Cut { halves, by_memory, tokens_first, heads_first };
+
 struct ViewAxis {
   std::int64_t extent;
   std::int64_t stride;  // elements
@@ -21,7 +29,13 @@ struct ViewAxis {
 };
 
 ViewShape make_view(const DType& dtype, std::uint32_t tensor, std::int64_t offset_bytes,
+                    std::span<const ViewAxis> axes);
+ViewShape make_view(const DType& dtype, std::uint32_t tensor, std::int64_t offset_bytes,
                     std::initializer_list<ViewAxis> axes);
+
+/// Slots of one opaque head, in the order in which a consumer reads them.
+std::array<ViewAxis, 4> slot_axes(const ViewAxis& blocks, std::int64_t slots, std::int64_t width,
+                                  HeadOrder order);
 
 /// The box as a view, axis by axis, in the tensor's dtype where items are its elements.
 ViewShape view_of(const LayerFacts& facts, const Box& box);

@@ -5,64 +5,11 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "prove/no_reading.hpp"
 #include "prove/search.hpp"
 
 namespace kvedit::prove {
 namespace {
-
-std::int64_t clamp(Int128 value) {
-  return static_cast<std::int64_t>(std::min<Int128>(value, INT64_MAX));
-}
-
-std::int64_t longest_axis(const Tensor& tensor) {
-  return *std::max_element(tensor.shape.begin(), tensor.shape.end());
-}
-
-/// No axis of some tensor counts as many blocks as an axis of the first.
-Failure of_other_blocks(const LayerFacts& facts) {
-  const std::int64_t first = longest_axis(facts.tensors[0]);
-  std::size_t other = 1;
-  while (other + 1 < facts.tensors.size() && longest_axis(facts.tensors[other]) == first) ++other;
-  const std::int64_t entries = longest_axis(facts.tensors[other]);
-  return {Code::block_count,
-          text("tensor ", other, " has no axis that counts the same ", facts.num_blocks,
-               " blocks as tensor 0: its longest has ", entries, " entries, that of tensor 0 ",
-               first, "; num_blocks and the tensors do not belong together"),
-          {{"entries", entries}, {"entries_of_first", first}, {"num_blocks", facts.num_blocks}}};
-}
-
-Failure explain(const LayerFacts& facts, std::int64_t placed_stride, const Search& search) {
-  if (!search.nearest()) return of_other_blocks(facts);
-  const NearMiss& near = *search.nearest();
-  const Miss& miss = near.miss;
-  const std::int64_t page = facts.spec->page_size_bytes;
-  if (miss.kind == Miss::Kind::blocks || miss.kind == Miss::Kind::count)
-    return {Code::block_count,
-            text("axis ", near.axis, " has ", miss.have, " entries where ", facts.num_blocks,
-                 " blocks of ", miss.kernel_pages, " need ", miss.want,
-                 "; num_blocks and the tensor do not belong together"),
-            {{"entries", clamp(miss.have)},
-             {"needed", clamp(miss.want)},
-             {"num_blocks", facts.num_blocks}}};
-  if (placed_stride >= 0 && miss.kind == Miss::Kind::ratio)
-    return {Code::placement_mismatch,
-            text("the placement moves ", placed_stride, " bytes from block to block and axis ",
-                 near.axis, " ", miss.have,
-                 " bytes from entry to entry; no whole number of entries makes a block"),
-            {{"block_stride", placed_stride}, {"entry_stride", clamp(miss.have)}}};
-  const bool whole = miss.kind == Miss::Kind::page;
-  return {Code::not_tiled,
-          text("no axis makes up one page of ", page, " bytes: the nearest, axis ", near.axis,
-               ", has ", facts.tensors[0].shape[near.axis], " entries of ", near.entry, " bytes",
-               facts.tensors.size() > 1 ? " over all tensors" : "",
-               whole ? text(", and ", miss.kernel_pages, " for each of ", facts.num_blocks,
-                            " blocks have ", miss.have)
-                     : "",
-               facts.spec->state_bytes ? text("; the states alone have ", *facts.spec->state_bytes)
-                                       : "",
-               "; check page_size_bytes, num_blocks, dtype and shape against the engine's"),
-          {{"page_size_bytes", page}, {"nearest", clamp(whole ? miss.have : Int128{near.entry})}}};
-}
 
 bool heads_before_blocks(std::string_view layout) { return layout == "LHBNC" || layout == "BHLNC"; }
 
@@ -95,7 +42,8 @@ std::optional<Failure> ambiguous(const LayerFacts& facts, const Reading& reading
   if (!heads_before_blocks(facts.layout)) return std::nullopt;
   const auto outer = search.at_depth(0), inner = search.at_depth(1);
   if (outer && inner && !(same && one_block_of_all(facts, *outer)))
-    return two_fit(facts, *outer, *inner, "the layout puts heads before blocks");
+    return two_fit(facts, *outer, *inner,
+                   text("layout ", facts.layout, " puts heads before blocks"));
   return std::nullopt;
 }
 
@@ -117,7 +65,7 @@ std::variant<Reading, Failure> read(const LayerFacts& facts, std::int64_t placed
                    text("none of the first ", Search::most_candidates,
                         " ways to read its tensors makes up one page; a rule must say how"),
                    {}};
-  if (!reading) return explain(facts, placed_stride, search);
+  if (!reading) return no_reading(facts, placed_stride, search);
   if (placed_stride < 0)
     if (auto failure = ambiguous(facts, *reading, search)) return *failure;
   return *reading;

@@ -7,6 +7,7 @@
 #include "model/byte_sets.hpp"
 #include "prove/bytes.hpp"
 #include "prove/grain.hpp"
+#include "prove/no_reading.hpp"
 #include "prove/own_reading.hpp"
 #include "prove/sane.hpp"
 
@@ -40,11 +41,7 @@ Failure miss(const LayerFacts& facts, std::int64_t placed_stride, const Miss& mi
   switch (miss.kind) {
     case Miss::Kind::count:
     case Miss::Kind::blocks:
-      return {Code::block_count,
-              text("its block axis has ", miss.have, " entries where ", facts.num_blocks,
-                   " blocks of ", miss.kernel_pages, " need ", miss.want,
-                   "; num_blocks and the tensor do not belong together"),
-              {{"num_blocks", facts.num_blocks}}};
+      return other_blocks(facts, "its block axis", miss);
     case Miss::Kind::page:
       return {Code::not_tiled,
               text(miss.kernel_pages, " entries of its block axis have ", miss.have,

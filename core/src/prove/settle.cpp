@@ -12,11 +12,11 @@ std::int64_t clamp(Int128 value) {
 }
 
 std::optional<Failure> leaves(const Storage& storage, Int128 begin, Int128 end,
-                              std::string_view what) {
+                              std::string_view what, std::string_view remedy) {
   if (begin >= 0 && end <= storage.nbytes) return std::nullopt;
   return Failure{Code::bad_geometry,
                  text(what, " reaches from byte ", begin, " to ", end, " of storage ", storage.name,
-                      ", which has ", storage.nbytes, " bytes"),
+                      ", which has ", storage.nbytes, " bytes; ", remedy),
                  {{"begin", clamp(begin)}, {"end", clamp(end)}, {"nbytes", storage.nbytes}}};
 }
 
@@ -30,7 +30,8 @@ class Settling {
     for (std::size_t t = 0; t < of_.spans.size(); ++t) {
       const std::int64_t end = places_[t].begin + of_.spans[t];
       if (end > storage(t).nbytes)
-        return leaves(storage(t), places_[t].begin, end, text("tensor ", t));
+        return leaves(storage(t), places_[t].begin, end, text("tensor ", t),
+                      "check shape, stride, storage_offset and the size of the storage");
     }
     return std::nullopt;
   }
@@ -40,7 +41,10 @@ class Settling {
       const std::int64_t first = places_[reach.tensor].begin;
       const Storage& owner = storage(reach.tensor);
       if (first + reach.begin < 0 || first + reach.end > owner.nbytes)
-        return leaves(owner, first + reach.begin, first + reach.end, "what its blocks own");
+        return leaves(owner, first + reach.begin, first + reach.end, "what its blocks own",
+                      text("all ", of_.page->blocks,
+                           " pages lie in the storage, padding included: check num_blocks, "
+                           "page_size_bytes and the size of the storage"));
     }
     return std::nullopt;
   }
@@ -50,10 +54,11 @@ class Settling {
     for (const Reach& reach : of_.page->reaches) {
       const TensorPlace& place = places_[reach.tensor];
       if (place.storage != layer_.placed_storage)
-        return Failure{Code::placement_mismatch,
-                       text("registered in storage ", storage(reach.tensor).name,
-                            " and placed in storage ", placement().storage),
-                       {}};
+        return Failure{
+            Code::placement_mismatch,
+            text("registered in storage ", storage(reach.tensor).name, " and placed in storage ",
+                 placement().storage, "; placement and tensor are of different engines or moments"),
+            {{"registered", storage(reach.tensor).name}, {"placed", placement().storage}}};
       lowest = std::min(lowest, place.begin + reach.begin);
     }
     if (lowest == layer_.placed_at) return std::nullopt;

@@ -53,7 +53,9 @@ std::string head(const Result& result, const Painter& painter) {
         text(" on ", Painter::clean(data.engine_name), " ", Painter::clean(data.engine_version));
   if (!data.layout.empty()) line += text(", layout ", Painter::clean(data.layout));
   line += text(", ", counted(data.num_blocks, "block", "blocks"), ", profile ",
-               to_text(result.options().profile), ", purpose ", to_text(result.options().purpose));
+               to_text(result.options().profile),
+               result.options().recurrent_rows == RecurrentRows::page ? " with whole pages" : "",
+               ", purpose ", to_text(result.options().purpose));
   const auto errors =
       std::count_if(result.problems().begin(), result.problems().end(),
                     [](const Problem& problem) { return problem.severity == Severity::error; });
@@ -105,6 +107,8 @@ std::string class_lines(const Result& result, const Alike& alike, const Painter&
     lines += text("      from ", from, to.empty() ? "" : "\n      to   ", to, "\n");
   if (const auto pages = layer.pages())
     lines += text("      ", report::page_facts(result, layer, *pages), "\n");
+  if (const std::string read = report::read_back(layer); !read.empty())
+    lines += text("      ", read, "\n");
   return lines;
 }
 

@@ -117,6 +117,8 @@ std::string explain_layer(const Result& result, const LayerResult& layer,
   if (const auto pages = layer.pages()) {
     all += text("page\n  ", report::page_facts(result, layer, *pages), ", ", pages->blocks,
                 " blocks of ", pages->tokens, " tokens\n");
+    if (const std::string read = report::read_back(layer); !read.empty())
+      all += text("read back\n  ", read, "\n");
     all += part_lines(result, "payload of a block", pages->parts);
     all += part_lines(result, "owned by a block", layer.owned());
   }

@@ -52,4 +52,13 @@ std::string page_facts(const Result& result, const LayerResult& layer, const Pag
   return facts;
 }
 
+std::string read_back(const LayerResult& layer) {
+  const auto read = layer.read_back();
+  if (!read) return "";
+  return text("LMCache reads ", read->format, ": ", counted(read->slots, "slot", "slots"), " of ",
+              counted(read->heads, "head", "heads"), ", ",
+              read->planes > 1 ? "K and V apart, " : "", read->block_bytes,
+              " bytes a block, a block every ", read->block_stride);
+}
+
 }  // namespace kvedit::report

@@ -14,6 +14,9 @@ std::string views(const LayerResult& layer, std::string_view between);
 /// Kernel pages, slots, bytes a block, padding left out, opaque, order.
 std::string page_facts(const Result& result, const LayerResult& layer, const PageMap& pages);
 
+/// What the consumer of the views reads, in one line; empty where the profile does not tell.
+std::string read_back(const LayerResult& layer);
+
 /// The leaf spec and the registered cache of a layer; null when there is none.
 const Spec* spec_of(const Result& result, const LayerResult& layer);
 const Cache* cache_of(const Result& result, const LayerResult& layer);

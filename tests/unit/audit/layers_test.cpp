@@ -193,6 +193,22 @@ TEST_CASE("groups: the smallest chunk is the least common multiple over served g
   CHECK(chunk_of({excluded}) == std::nullopt);
 }
 
+TEST_CASE("groups: a transfer counts scratch groups, with layers or without") {
+  RegistrationData data = dense_data({"layer"});
+  data.groups.push_back(empty_group("FullAttentionSpec", 5));
+  data.groups[1].spec.prefix_cacheable = false;
+  data.groups.push_back(dense_group());
+  data.groups[2].spec = spec("FullAttentionSpec", 48, 1024);
+  data.groups[2].spec.prefix_cacheable = false;
+  add_dense_layer(data, 2, "ring");
+  CHECK(edited(data)->chunk_tokens == 16);
+  const auto moved = edited(data, {Profile::native, Purpose::transfer, false});
+  CHECK(moved->groups[1].outcome == GroupOutcome::served);
+  CHECK(moved->groups[2].outcome == GroupOutcome::served);
+  CHECK(moved->chunk_tokens == 240);
+  CHECK(moved->layers[1].outcome == Outcome::passed);
+}
+
 TEST_CASE("groups: a chunk beyond 63 bits is none, not a wrong one") {
   constexpr std::int64_t far = std::int64_t{1} << 62;
   const auto group = [](std::int64_t block_size) {

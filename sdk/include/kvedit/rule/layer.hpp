@@ -110,15 +110,19 @@ inline Entries Layer::by_bytes(std::size_t axis, std::int64_t entry) const {
 inline std::optional<std::size_t> Layer::block_axis() const {
   if (tensors() == 0) return std::nullopt;
   const Tensor first = tensor(0);
-  std::optional<std::size_t> found;
-  for (std::size_t depth = first.rank(); depth-- > 0;) {
+  const auto carries = [this](std::size_t axis) {
+    return static_cast<bool>(entries_per_block(axis));
+  };
+  for (std::size_t axis = 0; num_blocks() == 1 && axis < first.rank(); ++axis)
+    if (first.extent(axis) == 1 && carries(axis)) return axis;
+  for (std::size_t depth = 0; depth < first.rank(); ++depth) {
     const std::size_t axis = first.axis_at(depth);
-    if (!entries_per_block(axis)) continue;
-    if (found && first.extent(*found) == 1 && first.extent(axis) > 1) break;  // a lone block
-    if (depth == 0 && found && *found < axis && *found == first.axis_at(1)) return std::nullopt;
-    found = axis;
+    if (!carries(axis)) continue;
+    const bool other = depth == 0 && axis > 0 && first.axis_at(1) < axis;
+    if (other && carries(first.axis_at(1))) return std::nullopt;
+    return axis;
   }
-  return found;
+  return std::nullopt;
 }
 
 inline Box Layer::whole_page() const {

@@ -1,0 +1,233 @@
+#include "readback/groups.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "base/text.hpp"
+#include "readback/bytes.hpp"
+#include "readback/handed.hpp"
+#include "readback/members.hpp"
+#include "readback/spec_words.hpp"
+
+namespace kvedit::readback {
+namespace {
+
+auto identity(const Member& member) {
+  return std::tuple(member.format, member.read.planes, member.read.slots, member.read.heads,
+                    member.read.width, member.entry.dtypes[0].name);
+}
+
+class GroupReader {
+ public:
+  GroupReader(Edit& edit, std::size_t group, const Frame& frame, Problems& problems)
+      : edit_(edit),
+        group_(edit.registration.data().groups[group]),
+        index_(static_cast<std::int32_t>(group)),
+        frame_(frame),
+        problems_(problems),
+        tokens_(tokens_read(group_, edit.registration.data().parallel.dcp)) {}
+
+  void run() {
+    std::vector<Member> members =
+        members_of(edit_, static_cast<std::size_t>(index_), frame_.order, problems_);
+    for (const Member& member : members) {
+      const Member& first = first_like(members, member);
+      check_window(first, member);
+      check_tokens(member);
+      if (!has_gaps(first))
+        check_bytes(first, member);
+      else if (&first == &member)
+        refuse_gaps(member);
+      check_contiguous(member);
+    }
+    if (tokens_differ_)
+      tokens_differ();
+    else if (ratio_differs_)
+      ratio_differs();
+  }
+
+ private:
+  /// Layers of one identity share a kernel, and the first tells its block count and stride.
+  static const Member& first_like(const std::vector<Member>& members, const Member& member) {
+    return *std::find_if(members.begin(), members.end(),
+                         [&](const Member& other) { return identity(other) == identity(member); });
+  }
+
+  /// Then LMCache refuses the whole kernel, whatever its other layers are.
+  static bool has_gaps(const Member& first) {
+    const OuterStep step = outer_step(first.entry);
+    return !keeps_stride(first.format) && step.stride > step.tight;
+  }
+
+  void refuse_gaps(const Member& first) {
+    const OuterStep step = outer_step(first.entry);
+    error(first,
+          text("LMCache reads ", shown(first.views.front()), " as ", to_text(first.format),
+               " and refuses ", step.stride, " elements from entry to entry where ", step.tight,
+               " leave no gap; use profile native, or the page map"),
+          {{"stride", step.stride}, {"tight", step.tight}});
+  }
+
+  void check_window(const Member& first, const Member& member) {
+    const auto window = window_read(*member.of->facts.spec);
+    const auto others = window_read(*first.of->facts.spec);
+    if (window != others || member.of->facts.spec->recurrent() != first.of->facts.spec->recurrent())
+      error(member,
+            text("LMCache wants one window for layers of equal shape in a group: ",
+                 window.value_or(-1), " tokens here, ", others.value_or(-1), " in layer ",
+                 edit_.layers[first.layer].name, " (-1: all)"),
+            {{"window", window.value_or(-1)}, {"other", others.value_or(-1)}});
+    else if (window && *window > 0 && tokens_ > 0 && *window % tokens_ != 0)
+      window_is_no_multiple(member, *window);
+  }
+
+  void window_is_no_multiple(const Member& member, std::int64_t window) {
+    const bool always = window < frame_.chunk;
+    const std::string numbers = text("its window of ", window, " tokens is no multiple of the ",
+                                     tokens_, " tokens of a block");
+    std::vector<Fact> facts = {
+        {"window", window}, {"tokens_per_block", tokens_}, {"chunk_tokens", frame_.chunk}};
+    if (always)
+      error(member,
+            text(numbers, " and shorter than a chunk (at least ", frame_.chunk,
+                 " tokens), which LMCache refuses; give the engine a block size that divides it"),
+            std::move(facts));
+    else
+      warn(member,
+           text(numbers, ", so LMCache refuses chunks above ", window, " tokens; the smallest is ",
+                frame_.chunk),
+           std::move(facts));
+  }
+
+  void check_tokens(const Member& member) {
+    const std::int64_t slots = member.read.slots;
+    tokens_differ_ = tokens_differ_                 ? tokens_differ_
+                     : member.of->tokens != tokens_ ? member.of
+                                                    : nullptr;
+    if (tokens_ != group_.spec.block_size && !member.of->facts.spec->recurrent())
+      ratio_differs_ = ratio_differs_ ? ratio_differs_ : member.of;
+    if (!divides(slots))
+      error(member,
+            text("LMCache reads ", slots, " slots in a block of ", tokens_,
+                 " tokens and refuses a group whose slots do not divide the tokens; use profile "
+                 "native, or the page map"),
+            {{"slots", slots}, {"tokens_per_block", tokens_}});
+  }
+
+  bool divides(std::int64_t slots) const { return slots > 0 && tokens_ % slots == 0; }
+
+  void tokens_differ() {
+    problems_.of_group(
+        Severity::error, index_,
+        text("LMCache takes a block id for ", tokens_, " tokens and it spans ",
+             tokens_differ_->tokens, ": it multiplies attention by dcp ",
+             edit_.registration.data().parallel.dcp,
+             " and nothing else, whatever dcp_sharded says; serve this group without it"),
+        {{"tokens_per_block", tokens_differ_->tokens}, {"read_as", tokens_}});
+  }
+
+  void ratio_differs() {
+    const std::int64_t slots = std::max<std::int64_t>(ratio_differs_->slots, 1);
+    problems_.of_group(
+        Severity::warning, index_,
+        text("LMCache reads ", tokens_, " tokens in ", slots,
+             " slots where a rank's "
+             "block has ",
+             group_.spec.block_size, ": it shows the group as compressed; the bytes are right"),
+        {{"tokens_per_block", group_.spec.block_size}, {"read_as", tokens_}});
+  }
+
+  void check_bytes(const Member& first, const Member& member) {
+    const OuterStep used = outer_step(first.entry);
+    const std::vector<Moved> moves = moved(member.entry, member.format, member.read, used.stride);
+    const bool counted = first.read.blocks == member.of->page->blocks;
+    if (counted && right_bytes(*member.of, member.views, moves)) return note(member, moves);
+    const OuterStep own = outer_step(member.entry);
+    if (counted && own.stride != used.stride &&
+        right_bytes(*member.of, member.views,
+                    moved(member.entry, member.format, member.read, own.stride)))
+      return stride_of_another(first, member, used.stride, own.stride);
+    wrong_bytes(first, member, moves);
+  }
+
+  void stride_of_another(const Member& first, const Member& member, std::int64_t used,
+                         std::int64_t own) {
+    const std::int64_t item = member.entry.dtypes[0].itemsize;
+    error(member,
+          text("LMCache takes the ", used * item, " bytes from block to block of layer ",
+               edit_.layers[first.layer].name,
+               " for all layers of equal shape in the group, and here they are ", own * item,
+               "; register the two in groups of their own, or use the page map"),
+          {{"block_stride", own * item}, {"read_as", used * item}});
+  }
+
+  void wrong_bytes(const Member& first, const Member& member, const std::vector<Moved>& moves) {
+    const BlockMove move = block_move(moves);
+    const ProvedPage& page = *member.of->page;
+    const std::int64_t step = page.payload.front().block_stride;
+    error(member,
+          text("LMCache reads ", shown(member.views.front()), " as ", to_text(member.format), ", ",
+               first.read.blocks, " blocks of ", member.read.slots, " slots, and moves ",
+               move.bytes, " bytes in steps of ", move.step, "; it has ", page.blocks,
+               " blocks of ", page.block_bytes, " bytes in steps of ", step,
+               ", and they are not the same bytes; use profile native, or the page map"),
+          {{"block_bytes", page.block_bytes},
+           {"read_bytes", move.bytes},
+           {"blocks", page.blocks},
+           {"read_blocks", first.read.blocks}});
+  }
+
+  /// The bytes are right; keeps what is read, and tells where the slots have another name.
+  void note(const Member& member, const std::vector<Moved>& moves) {
+    const LayerClass& of = *member.of;
+    if (edit_.layers[member.layer].outcome == Outcome::excluded) return;
+    if (of.slots != member.read.slots && divides(member.read.slots))
+      warn(member,
+           text("LMCache takes ", of.slots, of.slots == 1 ? " slot" : " slots", " of a block for ",
+                member.read.slots, " times ", member.read.heads,
+                " heads; the bytes are right, and what it stores fits only where it is read so"),
+           {{"slots", of.slots}, {"read_as", member.read.slots}});
+    const BlockMove move = block_move(moves);
+    edit_.read_backs[member.layer] =
+        ReadBack{to_text(member.format), member.read.planes, member.read.blocks, member.read.slots,
+                 member.read.heads,      member.read.width,  move.bytes,         move.step};
+  }
+
+  void check_contiguous(const Member& member) {
+    if (edit_.options.recurrent_rows != RecurrentRows::page) return;
+    for (std::size_t t = 0; t < member.entry.tensors.size(); ++t) {
+      if (member.entry.tensors[t].contiguous) continue;
+      return error(member,
+                   text("whole pages are asked for because LMCache takes only dense tensors "
+                        "through shared memory, and ",
+                        shown(member.views[t]),
+                        " has gaps from block to block; use tight rows and another transfer"),
+                   {});
+    }
+  }
+
+  void error(const Member& member, std::string message, std::vector<Fact> facts) {
+    problems_.of_layer(Severity::error, member.layer, std::move(message), std::move(facts));
+  }
+  void warn(const Member& member, std::string message, std::vector<Fact> facts) {
+    problems_.of_layer(Severity::warning, member.layer, std::move(message), std::move(facts));
+  }
+
+  Edit& edit_;
+  const Group& group_;
+  std::int32_t index_;
+  Frame frame_;
+  Problems& problems_;
+  std::int64_t tokens_;
+  const LayerClass* tokens_differ_ = nullptr;
+  const LayerClass* ratio_differs_ = nullptr;
+};
+
+}  // namespace
+
+void read_group(Edit& edit, std::size_t group, const Frame& frame, Problems& problems) {
+  GroupReader(edit, group, frame, problems).run();
+}
+
+}  // namespace kvedit::readback

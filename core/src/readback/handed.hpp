@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/edit.hpp"
+#include "readback/format.hpp"
+
+namespace kvedit::readback {
+
+/// What LMCache is handed for a layer: its views, or where it has none what is registered.
+struct Handed {
+  std::vector<ViewShape> views;
+  bool list = false;
+  bool takes_lists = false;  // where its memory lies
+};
+
+Handed handed(const Edit& edit, std::size_t layer);
+
+/// The layer as LMCache's detection sees it, or why LMCache refuses it before that: it wraps every
+/// registered cache, also those it will not move.
+std::variant<Entry, std::string> wrapped(const Handed& layer);
+
+/// Shape and strides, as messages show them.
+std::string shown(const ViewShape& view);
+
+}  // namespace kvedit::readback

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/edit.hpp"
+
+namespace kvedit::readback {
+
+/// One problem for each group, class of equal layers and rule: names the first layer and counts the
+/// others.
+class Problems {
+ public:
+  explicit Problems(const Edit& edit) : edit_(edit) {}
+
+  /// A fault of the whole registration.
+  void of_all(std::string message, std::vector<Fact> facts);
+  /// A fault of a group.
+  void of_group(Severity severity, std::int32_t group, std::string message,
+                std::vector<Fact> facts);
+  /// A fault of one layer of a group; equal ones of a class are counted.
+  void of_layer(Severity severity, std::size_t layer, std::string message, std::vector<Fact> facts);
+
+  std::vector<Problem> take() &&;
+
+ private:
+  struct Found {
+    Problem problem;
+    std::int32_t layer_class = -1;
+    std::int64_t layers = 0;
+    std::string message;
+  };
+
+  const Edit& edit_;
+  std::vector<Found> found_;
+};
+
+}  // namespace kvedit::readback
