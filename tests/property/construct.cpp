@@ -251,7 +251,11 @@ class Construction {
     known.window = layer.lies == Lies::in_page;
     for (std::int64_t block = 0; block < known.blocks; ++block)
       know_block(layer, page, place, laid, block, known);
-    if (known.excluded.empty()) drawn_.unique = drawn_.unique && unique(group, known.blocks, laid);
+    const bool alone = unique(known.blocks, laid);
+    const bool placed = group.placed && known.blocks > 1;
+    if (placed && !alone && known.no_rule.empty())
+      known.no_rule = "kernel pages that only the placement tells";
+    if (known.excluded.empty()) drawn_.unique = drawn_.unique && (placed || alone);
   }
 
   void know_numbers(const GroupRecipe& group, const LayerRecipe& layer, const Page& page,
@@ -270,8 +274,13 @@ class Construction {
     known.slots = {page.states};
     if (recurrent) known.slots = {1, page.block_size};
     known.needs_rule = layer.k > 1;
-    known.engine_order = layer.engine_order;
-    const std::int64_t cut = item_of(t) * 2 * page.block_size;
+    if (layer.type == "SpecOfNobody" || layer.type == "EncoderOnlyAttentionSpec")
+      known.no_rule = "of a kind that no rule knows";
+    const bool counted = layer.says_padded && !layer.says_unpadded;
+    if (layer.k > 1 && ((counted && layer.tail > 0) || (!counted && layer.scales > 0)))
+      known.no_rule = "kernel pages that only the placement counts";
+    if (!layer.engine_order) known.no_rule = "axes in no engine's order";
+    const std::int64_t cut = item_of(t) * 2 * page.states;
     known.uneven = !recurrent && (layer.k > 1 || has_axis(t, 'j')) && page.content % cut != 0;
   }
 
@@ -303,11 +312,10 @@ class Construction {
     return contains(first, raw) || covers ? first : raw;
   }
 
-  /// No other axis can carry the blocks: the engine says how far they are apart, there are more of
-  /// them than entries anywhere else, or they are outermost where nothing else may be.
-  bool unique(const GroupRecipe& group, std::int64_t blocks, const std::vector<Laid>& laid) const {
+  /// No other axis can carry the blocks, whether they are placed or not: there are more of them
+  /// than entries anywhere else, or they are outermost where nothing else may be.
+  bool unique(std::int64_t blocks, const std::vector<Laid>& laid) const {
     if (blocks < 2) return false;
-    if (group.placed) return true;
     bool more = true, outermost = recipe_.layout != "LHBNC" && recipe_.layout != "BHLNC";
     for (const Laid& one : laid) {
       outermost = outermost && one.recipe->memory[0] == 'b' &&

@@ -304,6 +304,14 @@ class Drawing {
 
 }  // namespace
 
+bool some_engine_has(const TensorRecipe& tensor) {
+  const auto same = [&](const Form& form) {
+    return tensor.logical == form.logical && tensor.memory == form.memory;
+  };
+  return std::any_of(dense_forms().begin(), dense_forms().end(), same) ||
+         std::any_of(latent_forms().begin(), latent_forms().end(), same);
+}
+
 Recipe draw(std::uint64_t seed) { return Drawing(seed).draw(); }
 
 }  // namespace kvedit::property

@@ -98,12 +98,13 @@ const KnownLayer* find(const Drawn& drawn, const std::string& name) {
   return nullptr;
 }
 
-/// A rule took axis 0 for the blocks, by its bytes, and the host disproved it by the placement,
-/// which no rule sees. Only where the axes stand in no engine's order.
-bool claimed_wrongly(const KnownLayer& layer, const Problem& problem) {
-  return !layer.engine_order && !problem.rule.empty() &&
-         (problem.code == Code::outside_page || problem.code == Code::placement_mismatch ||
-          problem.code == Code::not_tiled || problem.code == Code::block_count);
+/// No rule says that its entries are consecutive; or one took the wrong axis for the blocks, by its
+/// bytes, and the host disproved it, mostly by a placement, which no rule sees.
+bool no_rule_could(const KnownLayer& layer, const Problem& problem) {
+  if (layer.no_rule.empty()) return false;
+  if (problem.rule.empty()) return layer.needs_rule && problem.code == Code::granularity_mismatch;
+  return problem.code == Code::outside_page || problem.code == Code::placement_mismatch ||
+         problem.code == Code::not_tiled || problem.code == Code::block_count;
 }
 
 /// Nothing is refused but what a rule must say and none does, and what has no such shape.
@@ -112,10 +113,8 @@ Faults judge_refusal(const Drawn& drawn, const Result& result, DrawnTally& tally
   for (const Problem& problem : result.problems()) {
     if (problem.severity != Severity::error) continue;
     const KnownLayer* layer = find(drawn, problem.layer);
-    if (layer != nullptr && layer->needs_rule && problem.code == Code::granularity_mismatch)
-      ++tally.unclaimed;
-    else if (layer != nullptr && claimed_wrongly(*layer, problem))
-      ++tally.by_accident;
+    if (layer != nullptr && no_rule_could(*layer, problem))
+      ++tally.no_rule[layer->no_rule];
     else if (layer != nullptr && layer->uneven && problem.code == Code::profile)
       ++tally.not_shown;
     else

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,12 @@ namespace kvedit::property {
 /// How the results of drawn layouts compare with what is known of them.
 struct DrawnTally {
   std::size_t served = 0;
-  std::size_t layers = 0;        ///< compared byte by byte
-  std::size_t kernel_paged = 0;  ///< of those
-  std::size_t several = 0;       ///< of those: registered in several tensors
-  std::size_t unclaimed = 0;     ///< kernel pages that no rule claims
-  std::size_t not_shown = 0;     ///< that the profile cannot show
-  std::size_t by_accident = 0;   ///< a rule claimed the wrong axis of an order that no engine has
-  std::size_t not_unique = 0;    ///< judged by the definition instead
+  std::size_t layers = 0;                      ///< compared byte by byte
+  std::size_t kernel_paged = 0;                ///< of those
+  std::size_t several = 0;                     ///< of those: registered in several tensors
+  std::size_t not_shown = 0;                   ///< refused: its bytes divide into no synthetic view
+  std::map<std::string, std::size_t> no_rule;  ///< refused: why no rule could have claimed it
+  std::size_t not_unique = 0;                  ///< judged by the definition instead
   Tally by_definition;
 };
 

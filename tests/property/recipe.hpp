@@ -86,9 +86,9 @@ struct KnownLayer {
   std::vector<std::int64_t> slots;         ///< any of these
   bool scratch = false;
   bool needs_rule = false;  ///< several entries make a block
-  bool engine_order = true;
-  bool window = false;  ///< each block owns one run of a page
-  bool uneven = false;  ///< does not divide into the slots of a synthetic view
+  std::string no_rule;      ///< why no honest rule could know this layout, or empty
+  bool window = false;      ///< each block owns one run of a page
+  bool uneven = false;      ///< does not divide into the slots of a synthetic view
   std::vector<reference::RunSet> payload, owned;  ///< by block
 };
 
@@ -106,6 +106,9 @@ Recipe draw(std::uint64_t seed);
 
 /// Lays a recipe out.
 Drawn construct(const Recipe& recipe);
+
+/// Whether some engine has an attention cache with its axes in this order.
+bool some_engine_has(const TensorRecipe& tensor);
 
 /// In a line: the shapes and what is special about them.
 std::string story_of(const Recipe& recipe);

@@ -120,6 +120,7 @@ class Simpler {
       add(each([=](LayerRecipe& layer) {
         layer.tensors[t].logical.erase(logical, 1);
         layer.tensors[t].memory.erase(memory, 1);
+        layer.engine_order = layer.engine_order && some_engine_has(layer.tensors[t]);
       }));
     }
   }

@@ -223,7 +223,7 @@ std::vector<std::string> broken_promises(const Result& result, std::size_t most)
 
 std::vector<std::string> broken_promises(const Host& host, const Result& native, std::size_t most) {
   Faults faults = broken_promises(native, most);
-  for (const Profile profile : {Profile::packed, Profile::bytes})
+  for (const Profile profile : {Profile::packed, Profile::bytes, Profile::lmcache})
     check_profile(host, native, profile, most, faults);
   return faults;
 }

@@ -79,8 +79,7 @@ inline const Value* Spec::attribute(std::string_view name) const {
 
 /// Builds a spec from the engine's fields (names and meaning: `docs/formats.md`, "Spec fields").
 /// `type` and `bases` may be among the attributes or be given here, not both.
-/// Errors name the field: a missing required one, one given twice or of the wrong type, an unknown
-/// kind or dtype.
+/// Errors name the field: a missing required one, one of the wrong type, an unknown kind or dtype.
 KVEDIT_API Expected<Spec> make_spec(std::string type, std::vector<std::string> bases,
                                     std::vector<Attribute> attributes);
 
