@@ -40,7 +40,7 @@ def spec_object(fields, leaves=None):
     made = Spec
     for name in reversed([fields["type"], *fields.get("bases", [])]):
         made = type(name, (made,), {})
-    spec = made(fields)
+    spec = made({"sliding_window": -1, **fields})  # the engine's own always has one
     if leaves:
         spec.kv_cache_specs = {name: spec_object(leaf) for name, leaf in leaves.items()}
     return spec
