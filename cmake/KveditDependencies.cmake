@@ -1,5 +1,9 @@
 # What the rooms may use; which room may use what is checked by tests/structure.
-find_package(Boost 1.81 CONFIG COMPONENTS json)
+if(KVEDIT_JSON_FROM_HEADERS)
+  find_package(Boost 1.81 CONFIG)
+else()
+  find_package(Boost 1.81 CONFIG COMPONENTS json)
+endif()
 if(NOT Boost_FOUND)
   message(FATAL_ERROR
     "Boost 1.81 or newer with Boost.JSON not found. Debian 12: apt-get install libboost1.81-dev "

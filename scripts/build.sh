@@ -9,8 +9,10 @@ preset=${1:-release}
 
 extra=()
 [[ $preset != clang ]] || extra=(clang++:clang)
+[[ $preset != fuzz ]] || extra=(clang++:clang libfuzzer:libclang-rt-14-dev)
 "$root/scripts/setup.sh" "${extra[@]}"
 
 cd "$root"
-cmake --preset "$preset" "-DKVEDIT_TORCH_ROOT=${KVEDIT_TORCH_ROOT:-}" "-DKVEDIT_TORCH=${KVEDIT_TORCH:-ON}"
+cmake --preset "$preset" "-DKVEDIT_TORCH_ROOT=${KVEDIT_TORCH_ROOT:-}" "-DKVEDIT_TORCH=${KVEDIT_TORCH:-ON}" \
+  "-DKVEDIT_PYTHON=${KVEDIT_PYTHON:-ON}"
 cmake --build --preset "$preset" --parallel "${JOBS:-$(nproc)}" ${1:+--target "$@"}

@@ -40,8 +40,11 @@ run 0 "$bin/kvedit" explain --layer model.layers.1.mixer.attn \
 title "The same first model without the standard rules: refused, not guessed"
 run 1 "$bin/kvedit" explain --no-standard-rules "$registrations/qwen3.5-0.8b-flashinfer-nhd.json"
 
+title "Real bytes: stored, wiped, brought back under other ids, compared; beside the naive reading"
+run 0 "$bin/kvedit" verify "$registrations/live-v0320-nemotron-h-kbs32.json"
+
 if [[ -x $bin/kvedit-roundtrip ]]; then
-  title "Bytes: stored through the page maps, wiped, brought back; and the naive reading beside it"
+  title "The same with libtorch's tensors"
   run 0 "$bin/kvedit-roundtrip" "$registrations/qwen3.5-0.8b-flashinfer-nhd.json" \
     "$registrations/live-v0320-nemotron-h-kbs32.json"
 else

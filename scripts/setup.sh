@@ -1,15 +1,28 @@
 #!/usr/bin/env bash
 # Installs what kvedit is built with, as far as it is missing. Called by build.sh, demo.sh, test.sh.
-# scripts/setup.sh [COMMAND:PACKAGE …]: also these packages when the command is missing.
+# scripts/setup.sh [COMMAND:PACKAGE …]: also these packages when the command is missing; "libfuzzer"
+# stands for what clang links fuzzers with.
 #
 #   KVEDIT_NO_INSTALL=1   never install anything, go on with what is there
 #   KVEDIT_TORCH_ROOT=…   this libtorch (or Python torch package, or virtual environment with one)
 #                         instead of looking for one; /usr: Debian's, even if a Python has a torch
 #   KVEDIT_TORCH=OFF      leave core/torch out: no libtorch is needed
+#   KVEDIT_PYTHON=OFF     leave the Python package out: no Python headers are needed
 set -euo pipefail
 
 say() { printf 'kvedit: %s\n' "$*" >&2; }
 have_command() { command -v "$1" >/dev/null 2>&1; }
+
+# libFuzzer and the sanitizers' part of clang, which come in a package of their own.
+have_libfuzzer() {
+  local scratch status=0
+  have_command clang++ || return 1
+  scratch=$(mktemp)
+  echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+    clang++ -fsanitize=fuzzer,address,undefined -x c++ - -o "$scratch" >/dev/null 2>&1 || status=1
+  rm -f "$scratch"
+  return "$status"
+}
 
 # have_header 'lines of C++': they preprocess with the compiler that will be used.
 have_header() {
@@ -38,6 +51,12 @@ raise SystemExit(0 if os.path.exists(folder + "/include/ATen/core/TensorBase.h")
 PYTHON
 }
 
+have_python_headers() {
+  [[ ${KVEDIT_PYTHON:-ON} != OFF ]] || return 0
+  have_command python3 && python3 -c 'import os, sysconfig
+raise SystemExit(not os.path.exists(sysconfig.get_paths()["include"] + "/Python.h"))'
+}
+
 have_libtorch() {
   local python
   [[ ${KVEDIT_TORCH:-ON} != OFF ]] || return 0
@@ -59,6 +78,7 @@ missing_packages() {
   have_command cmake || echo cmake
   have_command ninja || echo ninja-build
   have_command python3 || echo python3
+  have_python_headers || echo python3-dev
   have_boost || echo libboost1.81-dev
   have_library libboost_json.so || echo libboost-json1.81-dev
   have_header '#include <spdlog/version.h>' || echo libspdlog-dev
@@ -113,7 +133,11 @@ main() {
   [[ ${KVEDIT_NO_INSTALL:-} == 1 ]] && return 0
   mapfile -t packages < <(missing_packages)
   for extra in "$@"; do
-    have_command "${extra%%:*}" || packages+=("${extra#*:}")
+    if [[ ${extra%%:*} == libfuzzer ]]; then
+      have_libfuzzer || packages+=("${extra#*:}")
+    else
+      have_command "${extra%%:*}" || packages+=("${extra#*:}")
+    fi
   done
   if ((${#packages[@]})); then
     install_packages "${packages[@]}"

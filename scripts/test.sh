@@ -7,6 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 preset=${1:-release}
 (($# == 0)) || shift
 
+"$root/scripts/python_env.sh"
 read -r -a targets <<<"${KVEDIT_TARGETS:-}"
 "$root/scripts/build.sh" "$preset" "${targets[@]}"
 

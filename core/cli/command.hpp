@@ -27,6 +27,15 @@ struct PackOptions {
   Expected<Host> open() const;
 };
 
+/// What a registration is edited for; shared by commands that edit one.
+struct EditChoices {
+  std::string profile = "native", purpose = "prefix", recurrent;
+
+  void add_to(CLI::App& command);
+  /// The error names the option.
+  Expected<EditOptions> read() const;
+};
+
 /// A whole file, or standard input for `-`. The error names the path.
 Expected<std::string> read_input(const std::string& path);
 
@@ -42,5 +51,6 @@ bool wants_colours();
 /// Registers the command; its callback puts the exit code into `code`.
 void add_explain(CLI::App& program, int& code);
 void add_rules(CLI::App& program, int& code);
+void add_verify(CLI::App& program, int& code);
 
 }  // namespace kvedit::cli

@@ -11,7 +11,8 @@ namespace kvedit::cli {
 namespace {
 
 struct Explain {
-  std::string file, profile = "native", purpose = "prefix", recurrent;
+  std::string file;
+  EditChoices choices;
   std::optional<std::string> layer;
   bool json = false;
   PackOptions packs;
@@ -19,21 +20,8 @@ struct Explain {
   int run() const {
     if (file.empty())
       return unreadable("explain needs a FILE, or - for standard input (kvedit explain --help)");
-    EditOptions options;
-    const auto known_profile = find_profile(profile);
-    if (!known_profile)
-      return unreadable("--profile " + profile + ": native, packed, bytes or lmcache");
-    options.profile = *known_profile;
-    const auto known_purpose = find_purpose(purpose);
-    if (!known_purpose) return unreadable("--purpose " + purpose + ": prefix or transfer");
-    options.purpose = *known_purpose;
-    if (!recurrent.empty()) {
-      const auto known_rows = find_recurrent_rows(recurrent);
-      if (!known_rows) return unreadable("--recurrent " + recurrent + ": tight or page");
-      if (options.profile != Profile::lmcache)
-        return unreadable("--recurrent goes with --profile lmcache");
-      options.recurrent_rows = *known_rows;
-    }
+    const auto options = choices.read();
+    if (!options) return unreadable(options.error().text());
 
     const auto text = read_input(file);
     if (!text) return unreadable(text.error().text());
@@ -41,7 +29,7 @@ struct Explain {
     if (!registration) return unreadable(file + ": " + registration.error().text());
     const auto host = packs.open();
     if (!host) return unreadable(host.error().text());
-    return show(host->edit(*registration, options));
+    return show(host->edit(*registration, *options));
   }
 
   int show(const Result& result) const {
@@ -69,18 +57,7 @@ void add_explain(CLI::App& program, int& code) {
   command->add_option("--layer", explain->layer, "Show everything about one layer")
       ->type_name("NAME")
       ->excludes("--json");
-  command
-      ->add_option("--profile", explain->profile,
-                   "Shape of the views: native, packed, bytes or lmcache [native]")
-      ->type_name("PROFILE");
-  command
-      ->add_option("--purpose", explain->purpose,
-                   "What the bytes are moved for: prefix or transfer [prefix]")
-      ->type_name("PURPOSE");
-  command
-      ->add_option("--recurrent", explain->recurrent,
-                   "Rows of recurrent states in profile lmcache: tight, or the whole page [tight]")
-      ->type_name("ROWS");
+  explain->choices.add_to(*command);
   explain->packs.add_to(*command);
   command->callback([explain, &code] { code = explain->run(); });
 }

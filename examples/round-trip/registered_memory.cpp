@@ -2,40 +2,31 @@
 
 #include <c10/core/ScalarTypeToTypeMeta.h>
 #include <c10/core/TensorImpl.h>
-#include <sys/mman.h>
 
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "verify/memory.hpp"
+
 using kvedit::Error;
 using kvedit::Expected;
+using kvedit::verify::Mapping;
 
 namespace {
 
-struct Mapping {
-  void* address;
-  std::size_t length;
-};
-
 void unmap(void* context) {
   const std::unique_ptr<Mapping> mapping(static_cast<Mapping*>(context));
-  munmap(mapping->address, mapping->length);
 }
 
 Expected<c10::Storage> reserve_storage(const kvedit::Storage& storage) {
-  const auto length = static_cast<std::size_t>(storage.nbytes);
-  void* address = mmap(nullptr, length, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (address == MAP_FAILED)
-    return Error{"storage " + storage.name, std::to_string(storage.nbytes) +
-                                                " bytes cannot be reserved: " +
-                                                std::string(std::strerror(errno))};
-  c10::DataPtr memory(address, new Mapping{address, length}, unmap, c10::Device(c10::kCPU));
-  return c10::Storage(c10::Storage::use_byte_size_t(), length, std::move(memory),
+  Expected<Mapping> mapping = Mapping::reserve("storage " + storage.name, storage.nbytes);
+  if (!mapping) return mapping.error();
+  auto kept = std::make_unique<Mapping>(*std::move(mapping));
+  const auto bytes = kept->bytes();
+  c10::DataPtr memory(bytes.data(), kept.release(), unmap, c10::Device(c10::kCPU));
+  return c10::Storage(c10::Storage::use_byte_size_t(), bytes.size(), std::move(memory),
                       /*allocator=*/nullptr, /*resizable=*/false);
 }
 
@@ -74,11 +65,14 @@ Expected<RegisteredMemory> RegisteredMemory::reserve(const kvedit::Registration&
   return memory;
 }
 
+// libtorch hands out const or mutable pointers depending on its age; the mapping is ours.
+const Mapping& RegisteredMemory::mapping(std::size_t index) const {
+  return *static_cast<const Mapping*>(
+      storages_[index].unsafeGetStorageImpl()->data_ptr().get_context());
+}
+
 std::span<std::byte> RegisteredMemory::storage(std::size_t index) const {
-  const c10::StorageImpl* storage = storages_[index].unsafeGetStorageImpl();
-  // libtorch hands out const or mutable pointers depending on its age; the mapping is ours.
-  void* address = static_cast<Mapping*>(storage->data_ptr().get_context())->address;
-  return {static_cast<std::byte*>(address), storage->nbytes()};
+  return mapping(index).bytes();
 }
 
 std::vector<std::uint64_t> RegisteredMemory::bases() const {
@@ -89,6 +83,5 @@ std::vector<std::uint64_t> RegisteredMemory::bases() const {
 }
 
 void RegisteredMemory::clear() const {
-  for (std::size_t i = 0; i < storages(); ++i)
-    madvise(storage(i).data(), storage(i).size(), MADV_DONTNEED);
+  for (std::size_t i = 0; i < storages(); ++i) mapping(i).clear();
 }

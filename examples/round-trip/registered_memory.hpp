@@ -9,6 +9,10 @@
 
 #include <kvedit/torch.hpp>
 
+namespace kvedit::verify {
+class Mapping;
+}
+
 /// The memory behind a registration, laid out exactly as registered, in this process: each storage
 /// is reserved in full and committed only where it is touched.
 class RegisteredMemory {
@@ -26,6 +30,8 @@ class RegisteredMemory {
   void clear() const;
 
  private:
+  const kvedit::verify::Mapping& mapping(std::size_t index) const;
+
   std::vector<c10::Storage> storages_;
   kvedit::torch::TensorsByLayer tensors_;
 };

@@ -6,10 +6,11 @@
 #include <tuple>
 #include <utility>
 
-#include "pattern.hpp"
+#include "verify/pattern.hpp"
 
 using kvedit::Part;
 using kvedit::Range;
+using kvedit::verify::Pattern;
 
 namespace {
 

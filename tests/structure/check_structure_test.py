@@ -30,6 +30,8 @@ GOOD = {
     "sdk/include/kvedit/rule/box.hpp": "#pragma once\n\n#include <kvedit/rule_abi.h>\n",
     "plugins/row/CMakeLists.txt": "kvedit_add_rule_pack(row SOURCES row.cpp)\n",
     "plugins/row/row.cpp": "#include <kvedit/rule.hpp>\n",
+    "python/binding/CMakeLists.txt": "add_library(kvedit_python MODULE host.cpp)\n",
+    "python/binding/host.cpp": "#include <Python.h>\n\n#include <kvedit/host.hpp>\n",
     "tests/CMakeLists.txt": "kvedit_test(runs SOURCES unit/runs_test.cpp)\n",
     "tests/unit/runs_test.cpp": '#include <catch2/catch.hpp>\n\n#include "base/runs.hpp"\n',
 }
@@ -83,6 +85,7 @@ class CheckerTest(unittest.TestCase):
             ("core/torch/views.cpp", "#include <torch/torch.h>\n", "never included"),
             ("sdk/include/kvedit/rule.hpp", "#pragma once\n#include <kvedit/host.hpp>\n",
              "the SDK may include"),
+            ("python/binding/host.cpp", '#include "match/match.hpp"\n', "the Python module may include"),
             ("plugins/row/row.cpp", "#include <kvedit/host.hpp>\n", "a standard rule may include"),
             ("tests/unit/runs_test.cpp", "#include <c10/core/TensorImpl.h>\n",
              "only core/torch includes libtorch"),

@@ -6,21 +6,22 @@
 #include <cstring>
 #include <span>
 
-/// Bytes that say where they belong: every 8 bytes differ between owners and positions.
+namespace kvedit::verify {
+
+/// Bytes that say where they belong: every 8 bytes differ between keys and positions.
 class Pattern {
  public:
-  Pattern(std::uint64_t layer, std::uint64_t block, std::uint64_t storage)
-      : key_(mix(mix(mix(layer + 1) ^ block) ^ storage)) {}
+  explicit Pattern(std::uint64_t key, std::uint64_t second = 0, std::uint64_t third = 0)
+      : key_(mix(mix(mix(key + 1) ^ second) ^ third)) {}
 
   void paint(std::span<std::byte> to, std::uint64_t position) const {
-    while (!to.empty()) {
-      const std::uint64_t word = mix(key_ ^ position / 8);
-      const std::size_t skip = position % 8;
-      const std::size_t count = std::min(8 - skip, to.size());
-      std::memcpy(to.data(), reinterpret_cast<const std::byte*>(&word) + skip, count);
-      to = to.subspan(count);
-      position += count;
+    paint_part(to, position);  // up to the next whole word
+    std::size_t at = std::min<std::size_t>(to.size(), (8 - position % 8) % 8);
+    for (std::uint64_t word = (position + at) / 8; at + 8 <= to.size(); ++word, at += 8) {
+      const std::uint64_t bytes = mix(key_ ^ word);
+      std::memcpy(to.data() + at, &bytes, sizeof bytes);
     }
+    paint_part(to.subspan(at), position + at);
   }
 
   /// How many bytes lie in words that are right as a whole: single bytes are right by chance.
@@ -38,8 +39,7 @@ class Pattern {
     return right;
   }
 
- private:
-  // splitmix64
+  /// splitmix64
   static std::uint64_t mix(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -47,5 +47,15 @@ class Pattern {
     return x ^ (x >> 31);
   }
 
+ private:
+  void paint_part(std::span<std::byte> to, std::uint64_t position) const {
+    const std::uint64_t word = mix(key_ ^ position / 8);
+    const std::size_t skip = position % 8;
+    const std::size_t count = std::min(8 - skip, to.size());
+    if (count > 0) std::memcpy(to.data(), reinterpret_cast<const std::byte*>(&word) + skip, count);
+  }
+
   std::uint64_t key_;
 };
+
+}  // namespace kvedit::verify

@@ -1,0 +1,157 @@
+#include <kvedit/host.hpp>
+#include <kvedit/json.hpp>
+
+#include "module.hpp"
+#include "problems.hpp"
+
+namespace kvedit::python {
+namespace {
+
+/// A host and whom it tells what it does. The callable is the object's own, so that the garbage
+/// collector sees cycles through it.
+struct LoggingHost {
+  std::optional<Host> host;
+  Ref log;
+};
+
+const char* level_name(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug:
+      return "debug";
+    case LogLevel::info:
+      return "info";
+    case LogLevel::warning:
+      return "warning";
+    case LogLevel::error:
+      break;
+  }
+  return "error";
+}
+
+// From any thread, with the interpreter held or not. What the callable raises is shown by Python as
+// unraisable: an edit does not fail because its log does.
+void tell(const Ref& log, LogLevel level, std::string_view message) {
+  const PyGILState_STATE held = PyGILState_Ensure();
+  if (log) {
+    const Ref callable = log;
+    try {
+      const Ref said = Ref::take(PyObject_CallFunctionObjArgs(
+          callable.get(), text(level_name(level)).get(), text(message).get(), nullptr));
+    } catch (const Raised&) {
+      PyErr_WriteUnraisable(callable.get());
+    }
+  }
+  PyGILState_Release(held);
+}
+
+// Tuple (packs, rule_dirs, required_packs, standard_rules, standard_rules_dir, environment).
+HostOptions to_options(PyObject* given) {
+  HostOptions options;
+  options.packs = to_texts(item(given, 0), "packs");
+  options.rule_dirs = to_texts(item(given, 1), "rule_dirs");
+  options.required_packs = to_texts(item(given, 2), "required_packs");
+  options.standard_rules = to_boolean(item(given, 3), "standard_rules");
+  options.standard_rules_dir = to_text(item(given, 4), "standard_rules_dir");
+  options.environment = to_boolean(item(given, 5), "environment");
+  return options;
+}
+
+PyObject* open(PyObject* module, PyObject* args) {
+  const State& state = state_of(module);
+  return guarded(state, [&] {
+    HostOptions options = to_options(item(args, 0));
+    Ref made = new_box<LoggingHost>(state.host_type);
+    auto& box = reinterpret_cast<Box<LoggingHost>*>(made.get())->value.emplace();
+    if (item(args, 1) != Py_None) {
+      box.log = Ref::share(item(args, 1));
+      options.log = [&box](LogLevel level, std::string_view message) {
+        tell(box.log, level, message);
+      };
+    }
+    Expected<Host> opened = [&] {
+      const Unlocked others_run;
+      return Host::open(options);
+    }();
+    if (!opened) throw Failed{opened.error()};
+    box.host.emplace(*std::move(opened));
+    return made;
+  });
+}
+
+const Host& host_of(PyObject* self) { return *unwrap<LoggingHost>(self).host; }
+
+template <class Find>
+auto chosen(PyObject* given, const char* what, Find find) {
+  const std::string name = to_text(given, what);
+  const auto found = find(name);
+  if (!found) throw Failed{{what, "\"" + name + "\" is no " + what + " of this version"}};
+  return *found;
+}
+
+// (registration, profile, purpose, pass_ungrouped)
+PyObject* edit(PyObject* self, PyObject* args) {
+  const State& state = state_of_instance(self);
+  return guarded(state, [&] {
+    PyObject* registration = item(args, 0);
+    if (!PyObject_TypeCheck(registration, reinterpret_cast<PyTypeObject*>(state.registration_type)))
+      throw Failed{{"registration", type_name(registration) + " where a Registration is wanted"}};
+    EditOptions options;
+    options.profile = chosen(item(args, 1), "profile", find_profile);
+    options.purpose = chosen(item(args, 2), "purpose", find_purpose);
+    options.pass_ungrouped = to_boolean(item(args, 3), "pass_ungrouped");
+    const Host& host = host_of(self);
+    const Registration facts = unwrap<Registration>(registration);
+    const Result result = [&] {
+      const Unlocked others_run;
+      return host.edit(facts, options);
+    }();
+    return wrap(state.result_type, result);
+  });
+}
+
+PyObject* rules(PyObject* self, PyObject*) {
+  return guarded(state_of_instance(self), [&] { return text(write_rules(host_of(self))); });
+}
+
+PyObject* problems(PyObject* self, PyObject*) {
+  return guarded(state_of_instance(self), [&] { return list_of(host_of(self).problems()); });
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (auto& value = reinterpret_cast<Box<LoggingHost>*>(self)->value) Py_VISIT(value->log.get());
+  return 0;
+}
+
+int clear(PyObject* self) {
+  if (auto& value = reinterpret_cast<Box<LoggingHost>*>(self)->value) value->log = Ref();
+  return 0;
+}
+
+void dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  destroy<LoggingHost>(self);
+}
+
+PyMethodDef methods[] = {{"edit", edit, METH_VARARGS, nullptr},
+                         {"rules", rules, METH_NOARGS, nullptr},
+                         {"problems", problems, METH_NOARGS, nullptr},
+                         {}};
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_methods, methods},
+                       {0, nullptr}};
+PyType_Spec spec = {"kvedit._core.Host", sizeof(Box<LoggingHost>), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_GC,
+                    slots};
+PyMethodDef functions[] = {{"open_host", open, METH_VARARGS, nullptr}, {}};
+
+}  // namespace
+
+void add_host(PyObject* module, State& state) {
+  state.host_type = make_type(module, spec).release();
+  check(PyModule_AddFunctions(module, functions));
+}
+
+}  // namespace kvedit::python

@@ -1,0 +1,155 @@
+#include "views.hpp"
+
+#include "live.hpp"
+
+namespace kvedit::python {
+namespace {
+
+bool is_tensor(const View& view, const Tensor& tensor) {
+  return *view.dtype == tensor.dtype && view.storage_offset == tensor.storage_offset &&
+         std::equal(view.shape.begin(), view.shape.end(), tensor.shape.begin(),
+                    tensor.shape.end()) &&
+         std::equal(view.stride.begin(), view.stride.end(), tensor.stride.begin(),
+                    tensor.stride.end());
+}
+
+// One past the last byte of a view; nothing when it has none in 64 bits.
+std::optional<std::int64_t> end_of(const View& view) {
+  std::int64_t last = view.storage_offset, end = 0;
+  const std::int64_t size = view.dtype->itemsize;
+  if (last < 0) return std::nullopt;
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    std::int64_t step = 0;
+    if (view.shape[i] <= 0 || view.stride[i] < 0 ||
+        __builtin_mul_overflow(view.shape[i] - 1, view.stride[i], &step) ||
+        __builtin_add_overflow(last, step, &last))
+      return std::nullopt;
+  }
+  if (__builtin_mul_overflow(last, size, &end) || __builtin_add_overflow(end, size, &end))
+    return std::nullopt;
+  return end;
+}
+
+Ref numbers(std::span<const std::int64_t> values) {
+  Ref made = Ref::take(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    check(PyTuple_SetItem(made.get(), static_cast<Py_ssize_t>(i), number(values[i]).release()));
+  return made;
+}
+
+class ViewMaker {
+ public:
+  ViewMaker(const LiveCaches& live, PyObject* torch)
+      : live_(live),
+        torch_(torch),
+        as_strided_(Ref::take(PyUnicode_InternFromString("as_strided"))) {}
+
+  Ref make(const LiveLayer& layer, const View& view) {
+    const std::string& name = layer.cache->layer;
+    const LiveStorage& storage = live_.storages()[static_cast<std::size_t>(view.storage)];
+    const std::optional<std::int64_t> end = end_of(view);
+    if (!end || *end > storage.nbytes)
+      throw Failed{{"layer " + name, "its view ends at byte " +
+                                         (end ? std::to_string(*end) : "2^63 or beyond") +
+                                         " of a storage of " + std::to_string(storage.nbytes) +
+                                         " bytes: please report this with the registration"}};
+    PyObject* tensor = layer.tensors.tensors[view.tensor];
+    const Tensor& registered = layer.cache->tensors[view.tensor];
+    const Ref base = *view.dtype == registered.dtype ? Ref::share(tensor)
+                                                     : whole_storage(name, tensor, view, storage);
+    return Ref::take(PyObject_CallMethodObjArgs(
+        base.get(), as_strided_.get(), numbers(view.shape).get(), numbers(view.stride).get(),
+        number(view.storage_offset).get(), nullptr));
+  }
+
+ private:
+  // A tensor over the whole storage in another dtype; it never asks for more bytes than there are,
+  // which torch would answer with other memory.
+  Ref whole_storage(const std::string& layer, PyObject* tensor, const View& view,
+                    const LiveStorage& storage) {
+    const auto key = std::pair(view.storage, view.dtype->name);
+    if (const auto found = bases_.find(key); found != bases_.end()) return found->second;
+    const Ref dtype = torch_dtype(layer, tensor, *view.dtype);
+    const Ref device = Ref::take(PyObject_GetAttrString(tensor, "device"));
+    const Ref empty = Ref::take(PyObject_GetAttrString(torch_, "empty"));
+    const Ref arguments = tuple(tuple(number(0)));
+    const Ref named = Ref::take(PyDict_New());
+    check(PyDict_SetItemString(named.get(), "dtype", dtype.get()));
+    check(PyDict_SetItemString(named.get(), "device", device.get()));
+    const Ref made = Ref::take(PyObject_Call(empty.get(), arguments.get(), named.get()));
+    const Ref memory = untyped_storage(tensor);
+    const Ref base = Ref::take(PyObject_CallMethod(
+        made.get(), "set_", "OiOO", memory.get(), 0,
+        tuple(number(storage.nbytes / view.dtype->itemsize)).get(), tuple(number(1)).get()));
+    return bases_.emplace(key, base).first->second;
+  }
+
+  Ref torch_dtype(const std::string& layer, PyObject* tensor, const DType& dtype) {
+    PyObject* found = PyObject_GetAttrString(torch_, dtype.name.c_str());
+    if (found) return Ref::take(found);
+    PyErr_Clear();
+    Ref own = Ref::take(PyObject_GetAttrString(tensor, "dtype"));
+    if (dtype.itemsize == 1) return own;
+    throw Failed{{"layer " + layer, "its view is " + dtype.name +
+                                        ", which this torch does not have: use a newer one, or the "
+                                        "profile bytes"}};
+  }
+
+  // torch before 2.0 has a typed storage around the untyped one.
+  static Ref untyped_storage(PyObject* tensor) {
+    if (PyObject* found = PyObject_CallMethod(tensor, "untyped_storage", nullptr))
+      return Ref::take(found);
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw Raised{};
+    PyErr_Clear();
+    const Ref typed = Ref::take(PyObject_CallMethod(tensor, "storage", nullptr));
+    return Ref::take(PyObject_CallMethod(typed.get(), "_untyped", nullptr));
+  }
+
+  const LiveCaches& live_;
+  PyObject* torch_;
+  Ref as_strided_;
+  std::map<std::pair<std::int32_t, std::string>, Ref> bases_;
+};
+
+Ref views_of(const LayerResult& result, const LiveLayer& layer, ViewMaker& maker) {
+  const std::size_t count = result.view_count();
+  if (count == 0) return layer.given;  // excluded
+  bool untouched = count == layer.cache->tensors.size();
+  for (std::size_t i = 0; untouched && i < count; ++i) {
+    const View view = result.view(i);
+    untouched = view.tensor == i && is_tensor(view, layer.cache->tensors[i]);
+  }
+  if (untouched) return layer.given;
+  if (count == 1) return maker.make(layer, result.view(0));
+  Ref list = Ref::take(PyList_New(0));
+  for (std::size_t i = 0; i < count; ++i)
+    check(PyList_Append(list.get(), maker.make(layer, result.view(i)).get()));
+  return list;
+}
+
+}  // namespace
+
+Ref make_views(const Result& result, PyObject* caches, PyObject* torch) {
+  const LiveCaches live(result.registration(), caches);
+  ViewMaker maker(live, torch);
+  std::unordered_map<std::string_view, std::size_t> numbers;
+  for (std::size_t i = 0; i < result.layer_count(); ++i) numbers.emplace(result.layer(i).name(), i);
+  Ref views = Ref::take(PyDict_New());
+  for (const LiveLayer& layer : live.layers()) {
+    const auto found = numbers.find(layer.cache->layer);
+    const Ref made =
+        found == numbers.end() ? layer.given : views_of(result.layer(found->second), layer, maker);
+    check(PyDict_SetItem(views.get(), text(layer.cache->layer).get(), made.get()));
+  }
+  return views;
+}
+
+Ref live_addresses(const Registration& registration, PyObject* caches) {
+  const LiveCaches live(registration, caches);
+  Ref addresses = Ref::take(PyList_New(0));
+  for (const LiveStorage& storage : live.storages())
+    check(PyList_Append(addresses.get(), number(storage.address).get()));
+  return addresses;
+}
+
+}  // namespace kvedit::python

@@ -1,0 +1,108 @@
+"""Rule packs loaded once, registrations edited with them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from . import _core
+from ._errors import Problem
+from ._registration import Registration
+from ._result import Result
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Callable, Iterable
+
+    Log: TypeAlias = Callable[[str, str], object] | logging.Logger
+    Path: TypeAlias = str | os.PathLike[str]
+
+Purpose: TypeAlias = Literal["prefix", "transfer"]
+
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+def _to_callable(log: Log | None) -> Callable[[str, str], object] | None:
+    if log is None or callable(log):
+        return log
+    return lambda level, message: log.log(_LEVELS[level], "%s", message)
+
+
+class Host:
+    """Finds and loads rule packs once, then edits registrations. Immutable; any thread.
+
+    packs: rule pack files, looked at first, in this order.
+    rule_dirs: directories of rule packs; they must exist.
+    required_packs: pack ids whose absence is an error of every edit.
+    standard_rules: also the rules that come with kvedit, from ``standard_rules_dir`` when given.
+    environment: also ``KVEDIT_RULE_PATH`` and the configuration directories.
+    log: a logger, or a callable that takes a level (``debug`` … ``error``) and a message. It may be
+        called from several threads at once. Nothing is written anywhere else.
+
+    Rule packs are code: opening a host runs them. Raises `Error` for a directory that cannot be read;
+    a pack that cannot be loaded is among the ``problems`` of the host and of every result.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(
+        self,
+        *,
+        packs: Iterable[Path] = (),
+        rule_dirs: Iterable[Path] = (),
+        required_packs: Iterable[str] = (),
+        standard_rules: bool = True,
+        standard_rules_dir: Path | None = None,
+        environment: bool = False,
+        log: Log | None = None,
+    ) -> None:
+        self._core = _core.open_host(
+            (
+                [os.fspath(pack) for pack in packs],
+                [os.fspath(folder) for folder in rule_dirs],
+                list(required_packs),
+                standard_rules,
+                "" if standard_rules_dir is None else os.fspath(standard_rules_dir),
+                environment,
+            ),
+            _to_callable(log),
+        )
+
+    def edit(
+        self,
+        registration: Registration,
+        *,
+        profile: str = "native",
+        purpose: Purpose = "prefix",
+        pass_ungrouped: bool = False,
+    ) -> Result:
+        """From facts to proved views and pages. Touches no tensor memory; other threads run meanwhile.
+
+        profile: the shape in which the views are wanted; ``docs/architecture.md``, "Profiles".
+        purpose: ``prefix`` (blocks are found again by token prefix) or ``transfer`` (a running
+            request moves).
+        pass_ungrouped: leave caches of no group alone instead of reporting ``missing-spec``.
+
+        A wrong registration raises nothing: ask ``result.ok`` or call ``raise_for_problems``.
+        """
+        core = self._core.edit(registration._core, profile, purpose, pass_ungrouped)
+        return Result(core, registration)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Packs refused or missing."""
+        return tuple(Problem._make(each) for each in self._core.problems())
+
+    def report(self) -> dict[str, Any]:
+        """The rules in the order in which they are asked, and every pack found (``kvedit.rules/1``)."""
+        found: dict[str, Any] = json.loads(self._core.rules())
+        return found
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Ids of the rules, in the order in which they are asked."""
+        return tuple(rule["id"] for rule in self.report()["rules"])
+
+    def __repr__(self) -> str:
+        return f"<kvedit.Host {len(self.rules)} rules, {len(self.problems)} problems>"

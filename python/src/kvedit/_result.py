@@ -1,0 +1,173 @@
+"""What an edit found."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._addresses import AddressMap
+from ._errors import Error, Problem
+from ._report import Group, Layer, PageMap, Part, Tried, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from . import _core
+    from ._registration import Registration
+
+__all__ = ["Group", "Layer", "PageMap", "Part", "Result", "Tried", "View"]
+
+
+class Result:
+    """What `Host.edit` found. Immutable; any thread. Texts and objects are made when asked for."""
+
+    __slots__ = ("_core", "_parsed", "_layers", "_pages", "registration")
+
+    def __init__(self, core: _core.Result, registration: Registration) -> None:
+        self._core = core
+        self._parsed: dict[str, Any] | None = None
+        self._layers: Mapping[str, Layer] | None = None
+        self._pages: Mapping[str, PageMap] | None = None
+        self.registration = registration
+        """What was edited."""
+
+    @property
+    def ok(self) -> bool:
+        """No problem is an error. Otherwise no layer has views or pages."""
+        return self._core.ok
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """All of them, errors first."""
+        return tuple(Problem._make(each) for each in self._core.problems())
+
+    def raise_for_problems(self) -> None:
+        """Raises `Error` with all problems when one of them is an error."""
+        if self._core.ok:
+            return
+        problems = self.problems
+        errors = [problem for problem in problems if problem.severity == "error"]
+        raise Error("\n".join(str(error) for error in errors), problems=problems)
+
+    @property
+    def chunk_tokens(self) -> int | None:
+        """The smallest number of tokens that is whole blocks in every served group."""
+        return self._core.chunk_tokens
+
+    @property
+    def layers(self) -> Mapping[str, Layer]:
+        """By name: layers by group and their order in it, then caches of no group."""
+        if self._layers is None:
+            layers: dict[str, Layer] = {}
+            for given in self._report()["layers"]:
+                layers.setdefault(given["name"], Layer._of(given, self))
+            self._layers = MappingProxyType(layers)
+        return self._layers
+
+    @property
+    def pages(self) -> Mapping[str, PageMap]:
+        """Page maps of the layers that have one."""
+        if self._pages is None:
+            self._pages = MappingProxyType(
+                {name: layer.pages for name, layer in self.layers.items() if layer.pages}
+            )
+        return self._pages
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        return tuple(Group._of(given) for given in self._report()["groups"])
+
+    def views(self, kv_caches: Mapping[str, Any]) -> dict[str, Any]:
+        """Tensors over the same storages, with dtype, shape, strides and offset as planned.
+
+        kv_caches: the registered tensors, all of them: dtype, shape, stride, offset and storages are
+            held against the registration. The device may be another, so that a dump can be replayed
+            elsewhere.
+
+        Gives layer → tensor, or list of tensors when the page lies in several, in the order of
+        ``kv_caches``. A layer that is shown as it is registered, or is excluded, gets the very object
+        that was given. Imports torch. Raises `Error` when the result is not ok, or a tensor is not
+        the registered one; no view can leave its storage.
+        """
+        self.raise_for_problems()
+        torch = import_module("torch")
+
+        return self._core.views(kv_caches, torch)
+
+    def bases(self, kv_caches: Mapping[str, Any]) -> dict[str, int]:
+        """Address of the first byte of each storage; 0 for one without memory. Checks ``kv_caches`` as
+        `views` does."""
+        names = self.registration.storages
+        return dict(zip(names, self._core.addresses(kv_caches)))
+
+    def address_map(
+        self,
+        layers: str | int | Iterable[str],
+        bases: Mapping[str, int] | None = None,
+        *,
+        order: Literal["layer_major", "block_major"] = "layer_major",
+    ) -> AddressMap:
+        """From block ids to addresses.
+
+        layers: a layer, layers of one group in storing order, or the number of a group: all its
+            layers that have pages.
+        bases: address of each storage (`bases`); addresses are offsets into the storage without.
+        order: ``layer_major`` (layer, part, block, range) or ``block_major`` (block, layer, part,
+            range).
+        """
+        self.raise_for_problems()
+        if order not in ("layer_major", "block_major"):
+            raise Error(f"order: {order!r} is neither layer_major nor block_major", "order")
+        addresses: list[int] | None = None
+        if bases is not None:
+            missing = [name for name in self.registration.storages if name not in bases]
+            if missing:
+                raise Error(f"bases: no address of storage {missing[0]}", "bases")
+            addresses = [bases[name] for name in self.registration.storages]
+        numbers = self._numbers(layers)
+        return AddressMap(self._core.address_map(numbers, addresses, order == "block_major"))
+
+    def _numbers(self, layers: str | int | Iterable[str]) -> list[int]:
+        if isinstance(layers, int):
+            chosen = [name for name, pages in self.pages.items() if self.layers[name].group == layers]
+            if not chosen:
+                raise Error(f"group {layers}: no layer of it has pages", f"group {layers}")
+        else:
+            chosen = [layers] if isinstance(layers, str) else list(layers)
+        at = {name: number for number, name in reversed(list(enumerate(self._core.layer_names)))}
+        for name in chosen:
+            if name not in at:
+                raise Error(f"layer {name}: the registration has no such layer", f"layer {name}")
+        return [at[name] for name in chosen]
+
+    def report(self) -> dict[str, Any]:
+        """The whole report (``kvedit.report/1``), anew with every call."""
+        report: dict[str, Any] = json.loads(self._core.report())
+        return report
+
+    def to_json(self) -> str:
+        """The report as text; the same registration and rules give the same bytes."""
+        return self._core.report()
+
+    def explain(self, layer: str | None = None, *, colours: bool = False) -> str:
+        """The report for people; or all about one layer, with what every rule said."""
+        if layer is None:
+            return self._core.explain(colours)
+        return self._core.explain_layer(layer, colours)
+
+    def _report(self) -> dict[str, Any]:
+        if self._parsed is None:
+            self._parsed = self.report()
+        return self._parsed
+
+    def __repr__(self) -> str:
+        if not self.ok:
+            codes = sorted({each.code for each in self.problems if each.severity == "error"})
+            return f"<kvedit.Result refused: {', '.join(codes)}; {len(self.problems)} problems>"
+        served = len(self.pages)
+        return (
+            f"<kvedit.Result ok: {served} of {len(self.layers)} layers served in "
+            f"{len(self.groups)} groups, chunk {self.chunk_tokens} tokens>"
+        )
