@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from . import _core
@@ -13,7 +14,7 @@ from ._result import Result
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     Log: TypeAlias = Callable[[str, str], object] | logging.Logger
     Path: TypeAlias = str | os.PathLike[str]
@@ -88,6 +89,30 @@ class Host:
         """
         core = self._core.edit(registration._core, profile, purpose, pass_ungrouped)
         return Result(core, registration)
+
+    def edit_live(
+        self,
+        kv_cache_config: Any,
+        kv_caches: Mapping[str, Any],
+        *,
+        layout: Any = None,
+        vllm_config: Any = None,
+        profile: str = "native",
+        purpose: Purpose = "prefix",
+        pass_ungrouped: bool = False,
+    ) -> tuple[Result, dict[str, Any] | None]:
+        """`Registration.from_vllm`, `edit` and `Result.views` in one, reading each tensor once.
+
+        Gives the result and its views; no views when the result is not ok. Imports torch.
+        """
+        from ._vllm import facts_of
+
+        facts = facts_of(kv_cache_config, kv_caches, layout, vllm_config, None)
+        torch = import_module("torch")
+        registration, result, views = self._core.edit_live(
+            facts, profile, purpose, pass_ungrouped, torch
+        )
+        return Result(result, Registration._of(registration)), views
 
     @property
     def problems(self) -> tuple[Problem, ...]:
