@@ -96,6 +96,7 @@ EditOptions options_of(PyObject* args) {
   options.profile = chosen(item(args, 1), "profile", find_profile);
   options.purpose = chosen(item(args, 2), "purpose", find_purpose);
   options.pass_ungrouped = to_boolean(item(args, 3), "pass_ungrouped");
+  options.recurrent_rows = chosen(item(args, 4), "recurrent_rows", find_recurrent_rows);
   return options;
 }
 
@@ -104,7 +105,7 @@ Result edited(const Host& host, const Registration& registration, const EditOpti
   return host.edit(registration, options);
 }
 
-// (registration, profile, purpose, pass_ungrouped)
+// (registration, profile, purpose, pass_ungrouped, recurrent_rows)
 PyObject* edit(PyObject* self, PyObject* args) {
   const State& state = state_of_instance(self);
   return guarded(state, [&] {
@@ -116,7 +117,7 @@ PyObject* edit(PyObject* self, PyObject* args) {
   });
 }
 
-// (facts, profile, purpose, pass_ungrouped, torch) → (registration, result, views or None)
+// (facts, profile, purpose, pass_ungrouped, recurrent_rows, torch) → (registration, result, views or None)
 PyObject* edit_live(PyObject* self, PyObject* args) {
   const State& state = state_of_instance(self);
   return guarded(state, [&] {
@@ -126,7 +127,7 @@ PyObject* edit_live(PyObject* self, PyObject* args) {
     Ref views = Ref::share(Py_None);
     if (result.ok()) {
       const LiveCaches live(registration, item(item(args, 0), 9), std::move(captured.storages));
-      views = make_views(result, live, item(args, 4));
+      views = make_views(result, live, item(args, 5));
     }
     return tuple(wrap(state.registration_type, registration), wrap(state.result_type, result),
                  std::move(views));

@@ -53,7 +53,13 @@ def build_registration(facts: _Facts, /) -> Registration: ...
 @final
 class Host:
     def edit(
-        self, registration: Registration, profile: str, purpose: str, pass_ungrouped: bool, /
+        self,
+        registration: Registration,
+        profile: str,
+        purpose: str,
+        pass_ungrouped: bool,
+        recurrent_rows: str,
+        /,
     ) -> Result: ...
     def edit_live(
         self,
@@ -61,6 +67,7 @@ class Host:
         profile: str,
         purpose: str,
         pass_ungrouped: bool,
+        recurrent_rows: str,
         torch: ModuleType,
         /,
     ) -> tuple[Registration, Result, dict[str, Any] | None]: ...

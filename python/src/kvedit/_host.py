@@ -77,6 +77,7 @@ class Host:
         profile: str = "native",
         purpose: Purpose = "prefix",
         pass_ungrouped: bool = False,
+        recurrent_rows: Literal["tight", "page"] = "tight",
     ) -> Result:
         """From facts to proved views and pages. Touches no tensor memory; other threads run meanwhile.
 
@@ -84,10 +85,13 @@ class Host:
         purpose: ``prefix`` (blocks are found again by token prefix) or ``transfer`` (a running
             request moves).
         pass_ungrouped: leave caches of no group alone instead of reporting ``missing-spec``.
+        recurrent_rows: profile ``lmcache`` only: rows of states ``tight``, or the whole ``page``.
 
         A wrong registration raises nothing: ask ``result.ok`` or call ``raise_for_problems``.
         """
-        core = self._core.edit(registration._core, profile, purpose, pass_ungrouped)
+        core = self._core.edit(
+            registration._core, profile, purpose, pass_ungrouped, recurrent_rows
+        )
         return Result(core, registration)
 
     def edit_live(
@@ -100,6 +104,7 @@ class Host:
         profile: str = "native",
         purpose: Purpose = "prefix",
         pass_ungrouped: bool = False,
+        recurrent_rows: Literal["tight", "page"] = "tight",
     ) -> tuple[Result, dict[str, Any] | None]:
         """`Registration.from_vllm`, `edit` and `Result.views` in one, reading each tensor once.
 
@@ -110,7 +115,7 @@ class Host:
         facts = facts_of(kv_cache_config, kv_caches, layout, vllm_config, None)
         torch = import_module("torch")
         registration, result, views = self._core.edit_live(
-            facts, profile, purpose, pass_ungrouped, torch
+            facts, profile, purpose, pass_ungrouped, recurrent_rows, torch
         )
         return Result(result, Registration._of(registration)), views
 

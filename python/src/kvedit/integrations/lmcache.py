@@ -54,11 +54,10 @@ def _logger() -> logging.Logger:
     return theirs if theirs is not None else logging.getLogger(__name__)
 
 
-def _refuse(problems: Iterable[Problem], what: str) -> None:
+def _refusal(problems: Iterable[Problem], what: str) -> Error:
     found = tuple(problems)
     errors = [str(each) for each in found if each.severity == "error"]
-    if errors:
-        raise Error(f"kvedit: {what}:\n" + "\n".join(errors), problems=found)
+    return Error("\n".join([f"kvedit: {what}:", *errors]), problems=found)
 
 
 def validate_kv_cache_groups(kv_cache_config: Any) -> None:
@@ -69,11 +68,9 @@ def validate_kv_cache_groups(kv_cache_config: Any) -> None:
     if kv_cache_config is None:
         return
     registration = Registration.from_vllm(kv_cache_config, {})
-    problems = _host().edit(registration).problems
-    _refuse(
-        (each for each in problems if each.code in _OF_GROUPS),
-        "LMCache cannot serve this model's KV cache groups",
-    )
+    problems = [each for each in _host().edit(registration).problems if each.code in _OF_GROUPS]
+    if any(each.severity == "error" for each in problems):
+        raise _refusal(problems, "LMCache cannot serve this model's KV cache groups")
 
 
 def _recurrent_rows(kv_caches: Mapping[str, Any]) -> str:
@@ -97,17 +94,20 @@ def apply_kv_cache_group_edits(
     if kv_cache_config is None:
         return dict(kv_caches)
     layout = layout_hints.get("kv_layout") if layout_hints else None
-    result, views = _host().edit_and_view(
-        Registration.facts_from_vllm(kv_cache_config, kv_caches, layout=layout),
+    result, views = _host().edit_live(
+        kv_cache_config,
+        kv_caches,
+        layout=layout,
         profile="lmcache",
         recurrent_rows=_recurrent_rows(kv_caches),
         pass_ungrouped=True,
     )
-    _refuse(result.problems, "this registration cannot be handed to LMCache")
+    if views is None:
+        raise _refusal(result.problems, "this registration cannot be handed to LMCache")
     logger = _logger()
     for problem in result.problems:
         logger.warning("kvedit: %s", problem)
-    counts = Counter(_RULE_NAMES.get(rule, rule) for rule in result.claims)
+    counts = Counter(_RULE_NAMES.get(rule, rule) for rule in result.rules_of_edited)
     logger.info("KV cache group edits applied: %s", dict(counts) if counts else "none")
     return views
 
@@ -118,14 +118,14 @@ _OURS = {
     "apply_kv_cache_group_edits": apply_kv_cache_group_edits,
     "validate_kv_cache_groups": validate_kv_cache_groups,
 }
-_replaced: dict[tuple[str, str], Any] = {}
+_theirs: dict[str, Any] = {}
 
 
 def _patch(module: ModuleType) -> None:
     for name, ours in _OURS.items():
         theirs = getattr(module, name, None)
         if theirs is not None and theirs is not ours:
-            _replaced[module.__name__, name] = theirs
+            _theirs[name] = theirs
             setattr(module, name, ours)
 
 
@@ -189,11 +189,11 @@ def uninstall() -> None:
     """Gives LMCache its own functions back."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
-    for (name, function), theirs in _replaced.items():
-        module = sys.modules.get(name)
-        if module is not None and getattr(module, function, None) is _OURS[function]:
-            setattr(module, function, theirs)
-    _replaced.clear()
+    for module in filter(None, map(sys.modules.get, _TARGETS)):
+        for name, theirs in _theirs.items():
+            if getattr(module, name, None) is _OURS[name]:
+                setattr(module, name, theirs)
+    _theirs.clear()
 
 
 def plugin() -> None:
