@@ -9,6 +9,7 @@ preset=${1:-release}
 
 extra=()
 [[ $preset != clang ]] || extra=(clang++:clang)
+[[ $preset != fuzz ]] || extra=(clang++:clang libfuzzer:libclang-rt-14-dev)
 "$root/scripts/setup.sh" "${extra[@]}"
 
 cd "$root"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what kvedit is built with, as far as it is missing. Called by build.sh, demo.sh, test.sh.
-# scripts/setup.sh [COMMAND:PACKAGE …]: also these packages when the command is missing.
+# scripts/setup.sh [COMMAND:PACKAGE …]: also these packages when the command is missing; "libfuzzer"
+# stands for what clang links fuzzers with.
 #
 #   KVEDIT_NO_INSTALL=1   never install anything, go on with what is there
 #   KVEDIT_TORCH_ROOT=…   this libtorch (or Python torch package, or virtual environment with one)
@@ -11,6 +12,17 @@ set -euo pipefail
 
 say() { printf 'kvedit: %s\n' "$*" >&2; }
 have_command() { command -v "$1" >/dev/null 2>&1; }
+
+# libFuzzer and the sanitizers' part of clang, which come in a package of their own.
+have_libfuzzer() {
+  local scratch status=0
+  have_command clang++ || return 1
+  scratch=$(mktemp)
+  echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+    clang++ -fsanitize=fuzzer,address,undefined -x c++ - -o "$scratch" >/dev/null 2>&1 || status=1
+  rm -f "$scratch"
+  return "$status"
+}
 
 # have_header 'lines of C++': they preprocess with the compiler that will be used.
 have_header() {
@@ -121,7 +133,11 @@ main() {
   [[ ${KVEDIT_NO_INSTALL:-} == 1 ]] && return 0
   mapfile -t packages < <(missing_packages)
   for extra in "$@"; do
-    have_command "${extra%%:*}" || packages+=("${extra#*:}")
+    if [[ ${extra%%:*} == libfuzzer ]]; then
+      have_libfuzzer || packages+=("${extra#*:}")
+    else
+      have_command "${extra%%:*}" || packages+=("${extra#*:}")
+    fi
   done
   if ((${#packages[@]})); then
     install_packages "${packages[@]}"

@@ -103,6 +103,7 @@ class Pipeline {
   }
 
   void prove(LayerClass& of) {
+    if (!of.failure && of.tokens == INT64_MAX) of.failure = too_many_tokens(*of.facts.spec);
     if (!of.failure) match::claim(of, *edit_.book);
     if (of.failure) return;
     auto proof = prove::prove(of.facts, of.placed_stride, of.rule < 0 ? nullptr : &of.plan);
@@ -113,6 +114,13 @@ class Pipeline {
     of.page = std::move(std::get<ProvedPage>(proof));
     of.failure = present::present(of, edit_.options.profile, reader_);
     if (!of.failure) of.failure = audit::wrong_view(of);
+  }
+
+  Failure too_many_tokens(const Spec& spec) const {
+    return {Code::bad_geometry,
+            text("block_size ", spec.block_size, " times parallel.dcp ", data_.parallel.dcp,
+                 " tokens a block leave 63 bits; one of them is wrong"),
+            {{"block_size", spec.block_size}, {"dcp", data_.parallel.dcp}}};
   }
 
   std::string_view rule_of(const LayerClass& of) const {

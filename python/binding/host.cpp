@@ -1,8 +1,10 @@
 #include <kvedit/host.hpp>
 #include <kvedit/json.hpp>
 
+#include "capture.hpp"
 #include "module.hpp"
 #include "problems.hpp"
+#include "views.hpp"
 
 namespace kvedit::python {
 namespace {
@@ -88,24 +90,47 @@ auto chosen(PyObject* given, const char* what, Find find) {
   return *found;
 }
 
-// (registration, profile, purpose, pass_ungrouped)
+// Of the items after the first.
+EditOptions options_of(PyObject* args) {
+  EditOptions options;
+  options.profile = chosen(item(args, 1), "profile", find_profile);
+  options.purpose = chosen(item(args, 2), "purpose", find_purpose);
+  options.pass_ungrouped = to_boolean(item(args, 3), "pass_ungrouped");
+  options.recurrent_rows = chosen(item(args, 4), "recurrent_rows", find_recurrent_rows);
+  return options;
+}
+
+Result edited(const Host& host, const Registration& registration, const EditOptions& options) {
+  const Unlocked others_run;
+  return host.edit(registration, options);
+}
+
+// (registration, profile, purpose, pass_ungrouped, recurrent_rows)
 PyObject* edit(PyObject* self, PyObject* args) {
   const State& state = state_of_instance(self);
   return guarded(state, [&] {
     PyObject* registration = item(args, 0);
     if (!PyObject_TypeCheck(registration, reinterpret_cast<PyTypeObject*>(state.registration_type)))
       throw Failed{{"registration", type_name(registration) + " where a Registration is wanted"}};
-    EditOptions options;
-    options.profile = chosen(item(args, 1), "profile", find_profile);
-    options.purpose = chosen(item(args, 2), "purpose", find_purpose);
-    options.pass_ungrouped = to_boolean(item(args, 3), "pass_ungrouped");
-    const Host& host = host_of(self);
-    const Registration facts = unwrap<Registration>(registration);
-    const Result result = [&] {
-      const Unlocked others_run;
-      return host.edit(facts, options);
-    }();
-    return wrap(state.result_type, result);
+    return wrap(state.result_type,
+                edited(host_of(self), unwrap<Registration>(registration), options_of(args)));
+  });
+}
+
+// (facts, profile, purpose, pass_ungrouped, recurrent_rows, torch) → (registration, result, views or None)
+PyObject* edit_live(PyObject* self, PyObject* args) {
+  const State& state = state_of_instance(self);
+  return guarded(state, [&] {
+    Captured captured = capture(item(args, 0));
+    const Registration registration(std::move(captured.data));
+    const Result result = edited(host_of(self), registration, options_of(args));
+    Ref views = Ref::share(Py_None);
+    if (result.ok()) {
+      const LiveCaches live(registration, item(item(args, 0), 9), std::move(captured.storages));
+      views = make_views(result, live, item(args, 5));
+    }
+    return tuple(wrap(state.registration_type, registration), wrap(state.result_type, result),
+                 std::move(views));
   });
 }
 
@@ -134,6 +159,7 @@ void dealloc(PyObject* self) {
 }
 
 PyMethodDef methods[] = {{"edit", edit, METH_VARARGS, nullptr},
+                         {"edit_live", edit_live, METH_VARARGS, nullptr},
                          {"rules", rules, METH_NOARGS, nullptr},
                          {"problems", problems, METH_NOARGS, nullptr},
                          {}};

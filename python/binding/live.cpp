@@ -59,9 +59,14 @@ LiveCaches::LiveCaches(const Registration& registration, PyObject* caches)
   check_apart();
 }
 
-const LiveLayer* LiveCaches::find(std::string_view layer) const {
-  const auto found = by_name_.find(layer);
-  return found == by_name_.end() ? nullptr : &layers_[found->second];
+LiveCaches::LiveCaches(const Registration& registration, PyObject* caches,
+                       std::vector<LiveStorage> storages)
+    : data_(registration.data()), by_number_(std::move(storages)) {
+  layers_.reserve(data_.caches.size());
+  for (std::size_t i = 0; i < data_.caches.size(); ++i) {
+    PyObject* given = item(PyList_GetItem(caches, static_cast<Py_ssize_t>(i)), 1);
+    layers_.push_back({&data_.caches[i], Ref::share(given), given_tensors(given)});
+  }
 }
 
 void LiveCaches::add(PyObject* name, PyObject* given) {

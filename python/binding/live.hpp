@@ -21,9 +21,11 @@ class LiveCaches {
  public:
   /// Throws when they are not the registered ones.
   LiveCaches(const Registration& registration, PyObject* caches);
+  /// Those that the registration was just made of; looks at no tensor again.
+  /// @param caches  list of (layer, tensor or list), in registration order
+  LiveCaches(const Registration& registration, PyObject* caches, std::vector<LiveStorage> storages);
 
   const std::vector<LiveLayer>& layers() const { return layers_; }  ///< in the caller's order
-  const LiveLayer* find(std::string_view layer) const;
   /// Of each registered storage; one that no tensor lies in has no bytes.
   const std::vector<LiveStorage>& storages() const { return by_number_; }
 

@@ -30,6 +30,18 @@ PyObject* layer_names(PyObject* self, void*) {
   });
 }
 
+// The rule of every edited layer.
+PyObject* rules_of_edited(PyObject* self, void*) {
+  return guarded(state_of_instance(self), [&] {
+    const Result& result = result_of(self);
+    Ref rules = Ref::take(PyList_New(0));
+    for (std::size_t i = 0; i < result.layer_count(); ++i)
+      if (const LayerResult layer = result.layer(i); layer.outcome() == Outcome::edited)
+        check(PyList_Append(rules.get(), text(layer.rule()).get()));
+    return rules;
+  });
+}
+
 PyObject* registration(PyObject* self, void*) {
   const State& state = state_of_instance(self);
   return guarded(state, [&] {
@@ -116,6 +128,7 @@ PyMethodDef methods[] = {{"problems", problems, METH_NOARGS, nullptr},
 PyGetSetDef members[] = {{"ok", ok, nullptr, nullptr, nullptr},
                          {"chunk_tokens", chunk_tokens, nullptr, nullptr, nullptr},
                          {"layer_names", layer_names, nullptr, nullptr, nullptr},
+                         {"rules_of_edited", rules_of_edited, nullptr, nullptr, nullptr},
                          {"registration", registration, nullptr, nullptr, nullptr},
                          {}};
 PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(destroy<Result>)},

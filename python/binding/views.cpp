@@ -1,7 +1,5 @@
 #include "views.hpp"
 
-#include "live.hpp"
-
 namespace kvedit::python {
 namespace {
 
@@ -130,7 +128,10 @@ Ref views_of(const LayerResult& result, const LiveLayer& layer, ViewMaker& maker
 }  // namespace
 
 Ref make_views(const Result& result, PyObject* caches, PyObject* torch) {
-  const LiveCaches live(result.registration(), caches);
+  return make_views(result, LiveCaches(result.registration(), caches), torch);
+}
+
+Ref make_views(const Result& result, const LiveCaches& live, PyObject* torch) {
   ViewMaker maker(live, torch);
   std::unordered_map<std::string_view, std::size_t> numbers;
   for (std::size_t i = 0; i < result.layer_count(); ++i) numbers.emplace(result.layer(i).name(), i);

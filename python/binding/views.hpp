@@ -2,6 +2,7 @@
 
 #include <kvedit/result.hpp>
 
+#include "live.hpp"
 #include "object.hpp"
 
 namespace kvedit::python {
@@ -14,6 +15,9 @@ namespace kvedit::python {
 /// Throws when the tensors are not those of the registration: dtype, shape, stride, offset;
 /// storages that are shared, apart and as long as registered.
 Ref make_views(const Result& result, PyObject* caches, PyObject* torch);
+
+/// The same over tensors that are known.
+Ref make_views(const Result& result, const LiveCaches& live, PyObject* torch);
 
 /// Address of each storage of the registration, in order; 0 without memory. Checks as above.
 Ref live_addresses(const Registration& registration, PyObject* caches);

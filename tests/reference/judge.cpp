@@ -166,6 +166,7 @@ bool pads_silently(const Spec& spec) {
 void own(LayerTruth& layer, const Subject& subject, const Reading& reading) {
   layer.kernel_pages = reading.k;
   layer.window = owns_window(subject, reading);
+  layer.item = subject.tensors->front().dtype.itemsize;
   if (layer.window && refuse_wide_window(layer, subject, reading)) return;
   layer.owned = owned_bytes(subject, reading);
   layer.payload = payload_bytes(subject, reading);
@@ -225,24 +226,39 @@ LayerTruth judge_layer(const RegistrationData& data, std::size_t group_index, st
 
 struct Claim {
   std::int32_t group;
-  Byte byte;
+  Byte first;
+  std::int64_t end;  // of bytes that follow each other
   std::size_t layer;
 
   auto operator<=>(const Claim&) const = default;
 };
 
+void claim(std::vector<Claim>& claims, const LayerTruth& layer, std::size_t number) {
+  for (const Bytes& block : layer.owned)
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      const bool follows = i > 0 && block[i].storage == block[i - 1].storage &&
+                           block[i].offset == block[i - 1].offset + 1;
+      if (!follows) claims.push_back({layer.group, block[i], block[i].offset, number});
+      ++claims.back().end;
+    }
+}
+
 /// "Disjoint": every owned byte of a group has one layer and one block.
 void refuse_overlaps(std::vector<LayerTruth>& layers) {
   std::vector<Claim> claims;
   for (std::size_t i = 0; i < layers.size(); ++i)
-    if (layers[i].fate == Fate::served)
-      for (const Bytes& block : layers[i].owned)
-        for (const Byte& byte : block) claims.push_back({layers[i].group, byte, i});
+    if (layers[i].fate == Fate::served) claim(claims, layers[i], i);
   std::sort(claims.begin(), claims.end());
-  for (std::size_t i = 1; i < claims.size(); ++i)
-    if (claims[i - 1].group == claims[i].group && claims[i - 1].byte == claims[i].byte)
-      for (const std::size_t layer : {claims[i - 1].layer, claims[i].layer})
+  std::size_t furthest = 0;
+  for (std::size_t i = 1; i < claims.size(); ++i) {
+    const Claim& before = claims[furthest];
+    const bool near =
+        before.group == claims[i].group && before.first.storage == claims[i].first.storage;
+    if (near && claims[i].first.offset < before.end)
+      for (const std::size_t layer : {before.layer, claims[i].layer})
         refuse(layers[layer], {Code::overlap}, "two blocks or two layers own one byte");
+    if (!near || claims[i].end > before.end) furthest = i;
+  }
 }
 
 LayerTruth judge_ungrouped(const RegistrationData& data, const Cache& cache,
@@ -252,7 +268,12 @@ LayerTruth judge_ungrouped(const RegistrationData& data, const Cache& cache,
   refuse(layer, {Code::missing_spec, Code::bad_geometry}, "in no group");
   Bytes bytes;
   for (const Tensor& tensor : cache.tensors) {
-    if (fault_of(data, tensor) || element_count(tensor) > most) return layer;
+    if (fault_of(data, tensor)) return layer;
+    if (element_count(tensor) > most) {
+      layer.fate = Fate::undetermined;
+      layer.why = "too large to enumerate";
+      return layer;
+    }
     for (const Bytes& entry : bytes_by_index(tensor, find_storage(data, tensor.storage), 0))
       bytes.insert(bytes.end(), entry.begin(), entry.end());
   }
@@ -261,7 +282,10 @@ LayerTruth judge_ungrouped(const RegistrationData& data, const Cache& cache,
     Bytes owned;
     for (const Bytes& block : other.owned) owned.insert(owned.end(), block.begin(), block.end());
     sort_and_unite(owned);
-    if (other.fate == Fate::undetermined) layer.fate = Fate::undetermined;
+    if (other.fate == Fate::undetermined) {  // the first that it shares with may be this one
+      layer.fate = Fate::undetermined;
+      return layer;
+    }
     const Cache* registered = find_cache(data, other.name);
     const bool same = registered != nullptr && same_bytes(*registered, cache);  // a tail included
     if (other.fate == Fate::served && (same || contains(owned, bytes))) {

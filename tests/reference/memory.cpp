@@ -71,10 +71,41 @@ std::vector<Bytes> bytes_by_index(const Tensor& tensor, std::int32_t storage, st
   }
 }
 
+namespace {
+
+/// Marks the bytes of one storage that lie near each other and reads the marks in order; false when
+/// they do not.
+bool unite_by_marks(Bytes& bytes, bool& twice) {
+  const std::int32_t storage = bytes.front().storage;
+  std::int64_t low = bytes.front().offset, high = low;
+  for (const Byte& byte : bytes) {
+    if (byte.storage != storage) return false;
+    low = std::min(low, byte.offset);
+    high = std::max(high, byte.offset);
+  }
+  if (Wide{high} - low > Wide{16} * static_cast<Wide>(bytes.size())) return false;
+  std::vector<bool> marks(static_cast<std::size_t>(high - low) + 1, false);
+  for (const Byte& byte : bytes) {
+    const auto mark = marks[static_cast<std::size_t>(byte.offset - low)];
+    twice = twice || mark;
+    marks[static_cast<std::size_t>(byte.offset - low)] = true;
+  }
+  bytes.clear();
+  for (std::size_t i = 0; i < marks.size(); ++i)
+    if (marks[i]) bytes.push_back({storage, low + static_cast<std::int64_t>(i)});
+  return true;
+}
+
+}  // namespace
+
 bool sort_and_unite(Bytes& bytes) {
+  bool twice = false;
+  const auto no_less = [](const Byte& a, const Byte& b) { return a >= b; };
+  if (std::adjacent_find(bytes.begin(), bytes.end(), no_less) == bytes.end()) return false;
+  if (unite_by_marks(bytes, twice)) return twice;
   std::sort(bytes.begin(), bytes.end());
   const auto end = std::unique(bytes.begin(), bytes.end());
-  const bool twice = end != bytes.end();
+  twice = end != bytes.end();
   bytes.erase(end, bytes.end());
   return twice;
 }

@@ -38,6 +38,7 @@ struct LayerTruth {
   std::optional<std::int64_t> slots;  ///< nothing: not determined here
   std::int64_t tokens = 0;
   bool window = false;
+  std::int64_t item = 1;       ///< bytes of an element of its first tensor
   std::vector<Bytes> owned;    ///< by block
   std::vector<Bytes> payload;  ///< by block
 };

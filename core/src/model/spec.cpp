@@ -227,8 +227,12 @@ Expected<Spec> make_spec(std::string type, std::vector<std::string> bases,
   spec.bases = std::move(bases);
   spec.attributes = std::move(attributes);
   if (auto error = take_names(spec)) return *error;
-  for (const Attribute& field : spec.attributes)
+  for (std::size_t i = 0; i < spec.attributes.size(); ++i) {
+    const Attribute& field = spec.attributes[i];
+    if (&field.value != spec.attribute(field.name))
+      return Error{field.name, "given twice; a spec gives each field once"};
     if (auto error = check_type(field)) return *error;
+  }
   for (const char* name : {"block_size", "page_size_bytes"})
     if (!given(spec, name)) return Error{name, "missing: a spec gives it as an integer"};
   spec.block_size = *integer(spec, "block_size");

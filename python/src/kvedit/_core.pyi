@@ -53,8 +53,24 @@ def build_registration(facts: _Facts, /) -> Registration: ...
 @final
 class Host:
     def edit(
-        self, registration: Registration, profile: str, purpose: str, pass_ungrouped: bool, /
+        self,
+        registration: Registration,
+        profile: str,
+        purpose: str,
+        pass_ungrouped: bool,
+        recurrent_rows: str,
+        /,
     ) -> Result: ...
+    def edit_live(
+        self,
+        facts: _Facts,
+        profile: str,
+        purpose: str,
+        pass_ungrouped: bool,
+        recurrent_rows: str,
+        torch: ModuleType,
+        /,
+    ) -> tuple[Registration, Result, dict[str, Any] | None]: ...
     def rules(self) -> str: ...
     def problems(self) -> list[_Problem]: ...
 
@@ -72,6 +88,8 @@ class Result:
     def chunk_tokens(self) -> int | None: ...
     @property
     def layer_names(self) -> list[str]: ...
+    @property
+    def rules_of_edited(self) -> list[str]: ...
     @property
     def registration(self) -> Registration: ...
     def problems(self) -> list[_Problem]: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from . import _core
@@ -13,7 +14,7 @@ from ._result import Result
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     Log: TypeAlias = Callable[[str, str], object] | logging.Logger
     Path: TypeAlias = str | os.PathLike[str]
@@ -76,6 +77,7 @@ class Host:
         profile: str = "native",
         purpose: Purpose = "prefix",
         pass_ungrouped: bool = False,
+        recurrent_rows: Literal["tight", "page"] = "tight",
     ) -> Result:
         """From facts to proved views and pages. Touches no tensor memory; other threads run meanwhile.
 
@@ -83,11 +85,39 @@ class Host:
         purpose: ``prefix`` (blocks are found again by token prefix) or ``transfer`` (a running
             request moves).
         pass_ungrouped: leave caches of no group alone instead of reporting ``missing-spec``.
+        recurrent_rows: profile ``lmcache`` only: rows of states ``tight``, or the whole ``page``.
 
         A wrong registration raises nothing: ask ``result.ok`` or call ``raise_for_problems``.
         """
-        core = self._core.edit(registration._core, profile, purpose, pass_ungrouped)
+        core = self._core.edit(
+            registration._core, profile, purpose, pass_ungrouped, recurrent_rows
+        )
         return Result(core, registration)
+
+    def edit_live(
+        self,
+        kv_cache_config: Any,
+        kv_caches: Mapping[str, Any],
+        *,
+        layout: Any = None,
+        vllm_config: Any = None,
+        profile: str = "native",
+        purpose: Purpose = "prefix",
+        pass_ungrouped: bool = False,
+        recurrent_rows: Literal["tight", "page"] = "tight",
+    ) -> tuple[Result, dict[str, Any] | None]:
+        """`Registration.from_vllm`, `edit` and `Result.views` in one, reading each tensor once.
+
+        Gives the result and its views; no views when the result is not ok. Imports torch.
+        """
+        from ._vllm import facts_of
+
+        facts = facts_of(kv_cache_config, kv_caches, layout, vllm_config, None)
+        torch = import_module("torch")
+        registration, result, views = self._core.edit_live(
+            facts, profile, purpose, pass_ungrouped, recurrent_rows, torch
+        )
+        return Result(result, Registration._of(registration)), views
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -57,6 +57,11 @@ class Result:
         return self._core.chunk_tokens
 
     @property
+    def rules_of_edited(self) -> tuple[str, ...]:
+        """The rule of every edited layer, without making the layers."""
+        return tuple(self._core.rules_of_edited)
+
+    @property
     def layers(self) -> Mapping[str, Layer]:
         """By name: layers by group and their order in it, then caches of no group."""
         if self._layers is None:

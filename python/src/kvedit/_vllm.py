@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ._errors import Error
@@ -34,6 +35,7 @@ _KINDS = frozenset(
 )
 _LAYOUTS = ("LBHNC", "LBNHC", "LHBNC", "BLHNC", "BLNHC", "BHLNC", "HND", "NHD")
 _DEEPEST = 16
+_AS_THEY_ARE = frozenset((int, str, bool, float, type(None)))
 _MISSING: Any = object()
 
 
@@ -238,28 +240,38 @@ class _Specs:
 
 
 def _spec(spec: Any, where: str) -> _Spec:
-    fields: dict[str, object] = {}
     cls = type(spec)
-    for name in (*_field_names(spec), *_DERIVED):
-        if name in fields or name == "kv_cache_specs":
-            continue
+    name, bases, known = _class_facts(cls)
+    fields: dict[str, object] = {}
+    for field in known or dict.fromkeys((*_own_fields(spec), *_DERIVED)):
         try:
-            value = getattr(spec, name, None)
+            value = getattr(spec, field, None)
         except Exception as error:
-            if name not in ("block_size", "page_size_bytes"):
+            if field not in ("block_size", "page_size_bytes"):
                 continue
-            raise Error(f"{where}/{name}: {cls.__name__} raises {error!r}", f"{where}/{name}") from None
-        value = _plain(value, _DEEPEST)
-        if value is not None and not (name == "kind" and value not in _KINDS):
-            fields[name] = value
-    return cls.__name__, [base.__name__ for base in cls.__mro__[1:-1]], fields
+            place = f"{where}/{field}"
+            raise Error(f"{place}: {name} raises {error!r}", place) from None
+        if type(value) not in _AS_THEY_ARE:
+            value = _plain(value, _DEEPEST)
+        if value is not None and not (field == "kind" and value not in _KINDS):
+            fields[field] = value
+    return name, bases, fields
 
 
-def _field_names(spec: Any) -> Iterable[str]:
-    names: Any = getattr(spec, "__dataclass_fields__", None)
-    if names is None:
-        names = getattr(spec, "__dict__", ())
-    return (name for name in names if not name.startswith("_"))
+@lru_cache(maxsize=256)
+def _class_facts(cls: type) -> tuple[str, list[str], tuple[str, ...]]:
+    """Name, names of bases, and the fields of a dataclass with the derived ones; none for others."""
+    given: Any = getattr(cls, "__dataclass_fields__", None)
+    names = () if given is None else tuple(dict.fromkeys((*_public(given), *_DERIVED)))
+    return cls.__name__, [base.__name__ for base in cls.__mro__[1:-1]], names
+
+
+def _own_fields(spec: Any) -> Iterable[str]:
+    return _public(getattr(spec, "__dict__", ()))
+
+
+def _public(names: Iterable[str]) -> Iterable[str]:
+    return (name for name in names if not name.startswith("_") and name != "kv_cache_specs")
 
 
 def _plain(value: Any, depth: int) -> object:

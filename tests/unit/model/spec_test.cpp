@@ -140,6 +140,18 @@ TEST_CASE("spec: a field of the wrong type is named") {
     CHECK(wrong_field(field(name, 1)) == name);
 }
 
+TEST_CASE("spec: a field given twice is named") {
+  const auto twice = make_spec("MambaSpec", {},
+                               {{"block_size", Value::of(std::int64_t{4})},
+                                {"page_size_bytes", Value::of(std::int64_t{64})},
+                                {"new_field", Value::of("a")},
+                                {"mamba_cache_mode", Value::of("align")},
+                                {"new_field", Value::of("a")}});
+  REQUIRE_FALSE(twice);
+  CHECK(twice.error().where == "new_field");
+  CHECK(twice.error().message == "given twice; a spec gives each field once");
+}
+
 TEST_CASE("spec: null is a field that is not there, unknown fields are kept as they are") {
   const Value odd = Value::json("{\"a\": [1]}");
   const Spec spec = right({{"head_size", Value{}}, {"vendor_field", odd}, {"kind", Value{}}});

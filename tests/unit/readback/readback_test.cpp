@@ -282,6 +282,25 @@ TEST_CASE("readback: scratch groups are left out, and a transfer needs them") {
   CHECK(problem_of(edited(data)).layer == "ring");
 }
 
+TEST_CASE("readback: excluded caches that mean nothing are refused, not read") {
+  RegistrationData data = one_layer("HND", heads_first);
+  data.groups.push_back(data.groups[0]);
+  data.groups[1].layers.clear();
+  data.groups[1].spec.prefix_cacheable = false;
+  data.groups[1].spec.has_layer_views = false;
+  add(data, "hot", heads_first, 1);
+  Tensor& hot = data.caches[1].tensors[0];
+  for (const Numbers& stride : {Numbers{}, Numbers{1}, Numbers{0, 0, 0, 0}, Numbers{-1, 2, 3, 4}}) {
+    hot.stride = stride;
+    CHECK(problem_of(edited(data)).layer == "hot");
+  }
+  hot.shape = {};
+  hot.stride = {};
+  CHECK(problem_of(edited(data)).layer == "hot");
+  data.caches[1].tensors.clear();
+  CHECK(edited(data).ok());
+}
+
 TEST_CASE("readback: nothing to move is refused") {
   RegistrationData data = one_layer("HND", heads_first);
   data.groups[0].spec.prefix_cacheable = false;
@@ -314,4 +333,12 @@ TEST_CASE("readback: whole pages are asked for where only dense tensors pass") {
       one_layer("HND", tensor("bfloat16", {4, 2, 16, 16}, {700, 256, 16, 1}));
   CHECK(edited(data).ok());
   check_error(edited(data, Purpose::prefix, RecurrentRows::page), "a");
+
+  RegistrationData beside = one_layer("HND", heads_first);
+  beside.groups.push_back(beside.groups[0]);
+  beside.groups[1].layers.clear();
+  beside.groups[1].spec.prefix_cacheable = false;
+  add(beside, "ring", tensor("bfloat16", {4, 2, 16, 16}, {700, 256, 16, 1}), 1);
+  CHECK(edited(beside).ok());
+  CHECK(problem_of(edited(beside, Purpose::prefix, RecurrentRows::page)).layer == "ring");
 }

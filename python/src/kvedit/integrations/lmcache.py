@@ -1,0 +1,202 @@
+"""kvedit under LMCache's vLLM connector: its two functions, and how they come to be called.
+
+`apply_kv_cache_group_edits` and `validate_kv_cache_groups` take what LMCache's own take and give
+proved views of profile ``lmcache``, or a `kvedit.Error` (a `ValueError`) with everything that is
+wrong. `install` puts them where LMCache looks them up. vLLM calls `plugin` at start-up; it installs
+them when ``KVEDIT_LMCACHE`` is 1. Nothing of LMCache, vLLM or torch is imported before they are.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections import Counter
+from functools import lru_cache
+from importlib.abc import Loader, MetaPathFinder
+from typing import TYPE_CHECKING, Any
+
+from .. import Error, Host, Problem, Registration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+__all__ = [
+    "apply_kv_cache_group_edits",
+    "install",
+    "plugin",
+    "uninstall",
+    "validate_kv_cache_groups",
+]
+
+_EDITS_MODULE = "lmcache.integration.vllm.kv_cache_group_edits"
+_TARGETS = (_EDITS_MODULE, "lmcache.integration.vllm.lmcache_mp_connector")
+
+# LMCache's names of what it would have done; other rules keep their own.
+_RULE_NAMES = {
+    "kvedit.mamba-row": "mamba-unified-view",
+    "kvedit.mamba-page": "mamba-page-view",
+    "kvedit.subpaged-mla": "subpaged-mla-attention-view",
+    "kvedit.subpaged-attention": "subpaged-attention-view",
+}
+_OF_GROUPS = ("cross-attention", "mamba-cache-mode", "unsupported-spec", "pack-missing", "pack-refused")
+
+
+@lru_cache(maxsize=1)
+def _host() -> Host:
+    return Host(environment=True)
+
+
+def _logger() -> logging.Logger:
+    theirs = getattr(sys.modules.get(_EDITS_MODULE), "logger", None)
+    return theirs if theirs is not None else logging.getLogger(__name__)
+
+
+def _refusal(problems: Iterable[Problem], what: str) -> Error:
+    found = tuple(problems)
+    errors = [str(each) for each in found if each.severity == "error"]
+    return Error("\n".join([f"kvedit: {what}:", *errors]), problems=found)
+
+
+def validate_kv_cache_groups(kv_cache_config: Any) -> None:
+    """Refuses groups whose blocks cannot be found again by token prefix, all of them in one error.
+
+    Needs no tensors: vLLM's scheduler has none. ``None`` passes.
+    """
+    if kv_cache_config is None:
+        return
+    registration = Registration.from_vllm(kv_cache_config, {})
+    problems = [each for each in _host().edit(registration).problems if each.code in _OF_GROUPS]
+    if any(each.severity == "error" for each in problems):
+        raise _refusal(problems, "LMCache cannot serve this model's KV cache groups")
+
+
+def _recurrent_rows(kv_caches: Mapping[str, Any]) -> str:
+    """Whole pages where LMCache goes through shared memory, which takes dense tensors only."""
+    for cache in kv_caches.values():
+        for tensor in cache if isinstance(cache, (list, tuple)) else (cache,):
+            device = getattr(tensor, "device", None)
+            return "page" if str(device).startswith("cpu") else "tight"
+    return "tight"
+
+
+def apply_kv_cache_group_edits(
+    kv_cache_config: Any, kv_caches: Mapping[str, Any], layout_hints: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Every layer as LMCache will read it rightly, over the same storage.
+
+    Layers that need no other view, that share another's cache, are not transferred or are in no
+    group come back as the very objects that were given. Unlike LMCache's own function it looks at
+    models without Mamba layers too. Raises `kvedit.Error` with all problems.
+    """
+    if kv_cache_config is None:
+        return dict(kv_caches)
+    layout = layout_hints.get("kv_layout") if layout_hints else None
+    result, views = _host().edit_live(
+        kv_cache_config,
+        kv_caches,
+        layout=layout,
+        profile="lmcache",
+        recurrent_rows=_recurrent_rows(kv_caches),
+        pass_ungrouped=True,
+    )
+    if views is None:
+        raise _refusal(result.problems, "this registration cannot be handed to LMCache")
+    logger = _logger()
+    for problem in result.problems:
+        logger.warning("kvedit: %s", problem)
+    counts = Counter(_RULE_NAMES.get(rule, rule) for rule in result.rules_of_edited)
+    logger.info("KV cache group edits applied: %s", dict(counts) if counts else "none")
+    return views
+
+
+# --- where LMCache looks them up ---
+
+_OURS = {
+    "apply_kv_cache_group_edits": apply_kv_cache_group_edits,
+    "validate_kv_cache_groups": validate_kv_cache_groups,
+}
+_theirs: dict[str, Any] = {}
+
+
+def _patch(module: ModuleType) -> None:
+    for name, ours in _OURS.items():
+        theirs = getattr(module, name, None)
+        if theirs is not None and theirs is not ours:
+            _theirs[name] = theirs
+            setattr(module, name, ours)
+
+
+class _PatchingLoader(Loader):
+    """The module's own loader; patches what it loaded."""
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        made: ModuleType | None = self._own.create_module(spec)
+        return made
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        if spec is not None:
+            spec.loader = self._own
+        module.__loader__ = self._own
+        self._own.exec_module(module)
+        _patch(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+
+class _Finder(MetaPathFinder):
+    """Finds nothing itself: asks the others for the two modules, and sees them loaded."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in _TARGETS:
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = None
+            if finder is not self and find is not None:
+                spec = find(fullname, path, target)
+            if spec is not None:
+                if spec.loader is not None and hasattr(spec.loader, "exec_module"):
+                    spec.loader = _PatchingLoader(spec.loader)
+                return spec
+        return None
+
+
+_finder = _Finder()
+
+
+def install() -> None:
+    """Puts kvedit's functions under LMCache's connector, now and whenever it is imported. May be
+    called often; imports nothing."""
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+    for name in _TARGETS:
+        module = sys.modules.get(name)
+        if module is not None:
+            _patch(module)
+
+
+def uninstall() -> None:
+    """Gives LMCache its own functions back."""
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    for module in filter(None, map(sys.modules.get, _TARGETS)):
+        for name, theirs in _theirs.items():
+            if getattr(module, name, None) is _OURS[name]:
+                setattr(module, name, theirs)
+    _theirs.clear()
+
+
+def plugin() -> None:
+    """What vLLM calls in each of its processes (entry point group ``vllm.general_plugins``)."""
+    if os.environ.get("KVEDIT_LMCACHE") == "1":
+        install()
