@@ -53,6 +53,7 @@ def arena_heads_before_blocks(c):
     for i, layer in enumerate(LAYERS):
         heads = [(head * 23 * 4096, 4096) for head in range(4)]
         c.parts(layer, [ranges("s0", i * 23 * 16384, 4096, *heads)], slots=16, tokens=16)
+    c.refuses("lmcache", "heads stand before blocks")
 
 
 @case("vllm-project/vllm#51718", "0.32.0", "LHBNC")
@@ -63,6 +64,7 @@ def arena_as_many_heads_as_blocks(c):
     for i, layer in enumerate(LAYERS):
         heads = [(head * 8 * 4096, 4096) for head in range(8)]
         c.parts(layer, [ranges("s0", i * 8 * 32768, 4096, *heads)], slots=16, tokens=16)
+    c.refuses("lmcache", "heads stand before blocks")
 
 
 @case("vllm-project/vllm#51718", "0.32.0", "BHLNC")
@@ -73,6 +75,7 @@ def arena_layers_inside_heads(c):
     for i, layer in enumerate(LAYERS):
         heads = [(head * 12288, 4096) for head in range(4)]
         c.parts(layer, [ranges("s0", i * 4096, 49152, *heads)], slots=16, tokens=16)
+    c.refuses("lmcache", "heads stand before blocks")
 
 
 @case("vllm-project/vllm#51718", "0.32.0", "BLHNC")
@@ -286,6 +289,7 @@ def resident_hot_and_source_pages(c):
     c.cache("source", tensor("host", "uint8", [77, 1, 64, 656]))
     c.page("source", 0, 41984, 41984, storage="host", blocks=77, slots=64, tokens=64)
     c.chunk(64)
+    c.refuses("lmcache", "host memory taken for the device's")
 
 
 @case("vllm-project/vllm, pipeline ranks", "0.32.0", "LBHNC", pp=4)

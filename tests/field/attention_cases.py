@@ -197,6 +197,7 @@ def planes_of_flat_blocks(c):
         c.parts(f"attn.{i}", [ranges(f"s{i}", 0, 32768, (0, 32768), (19 * 32768, 32768))],
                 slots=16, tokens=16)
     c.group(["attn.0", "attn.1"], specs.old_attention(16, 8, 128))
+    c.refuses("lmcache", "planes without an axis for K and V")
 
 
 @case("vllm-project/vllm-gaudi#1450", "0.27.0", "NHD")
@@ -210,6 +211,7 @@ def key_and_value_tensors_of_one_allocation(c):
             tensor("s0", "bfloat16", [blocks, 128, 8, 128], None, plane // 2))
     c.parts("attn.0", [ranges("s0", 0, 262144, (0, 262144), (plane, 262144))], slots=128,
             tokens=128)
+    c.refuses("lmcache", "a list of tensors")
 
 
 @case("vllm-project/vllm#51718, group_kernel_blocks", "0.28.0", "LBHNC")
@@ -412,6 +414,7 @@ def attention_page_padded_to_the_largest(c):
     c.cache("cut", tensor("s0", "bfloat16", [blocks * 2, 5, 8, 256], [16384, 2048, 256, 1]))
     c.parts("cut", [ranges("s0", 0, 65536, (0, 20480), (32768, 20480))], {"s0": [[0, 65536]]}, k=2,
             slots=16, tokens=16)
+    c.refuses("lmcache", "a gap within a block")
 
 
 @case("vllm-project/vllm#43626", "0.23.0", "NHD")
@@ -428,6 +431,7 @@ def draft_model_padded_to_the_state_page(c):
                                  [557056, 131072, 1024, 128, 1]))
     c.page("draft.attn", 0, 1114112, 524288, 1114112, slots=128, tokens=128)
     c.chunk(2176)  # lcm(544, 128)
+    c.refuses("lmcache", "K and V apart in padded pages")
 
 
 @case("vllm-project/vllm, Whisper pooling", "0.32.0", "BLHNC")
@@ -446,6 +450,7 @@ def two_states_for_a_token_in_an_arena(c):
         c.cache(layer, tensor("s0", "bfloat16", [blocks, 4, 32, 128], [32768, 4096, 128, 1],
                               i * 16384))
         c.page(layer, i * 32768, 65536, 32768, slots=32, tokens=16)
+    c.refuses("lmcache", "more slots than tokens")
 
 
 @case("vllm-project/vllm, block_stride_alignment", "0.32.0", "LBHNC")
@@ -482,6 +487,7 @@ def dcp_of_attention_and_states(c):
     c.cache("draft", tensor("s0", "bfloat16", [blocks, 2, 64, 512], [557056, 32768, 512, 1]))
     c.page("draft", 0, 1114112, 131072, 1114112, slots=64, tokens=64)
     c.chunk(2176)
+    c.refuses("lmcache", "it multiplies all attention by dcp")
 
 
 @case("vllm-project/vllm, a layout that the strides contradict", "0.26.0", "HND")
@@ -531,6 +537,7 @@ def two_blocks_with_a_placement(c):
     c.place(["attn.1"], 0, 0, 32768, "s1")
     c.cache("attn.1", tensor("s1", "bfloat16", [2, 2, 16, 8, 128]))
     c.parts("attn.1", [ranges("s1", 0, 32768, (0, 32768), (65536, 32768))], slots=16, tokens=16)
+    c.refuses("lmcache", "two blocks taken for two planes")
 
 
 @case("rebellions-sw/vllm-rbln", "0.20.0", "HND")
@@ -571,6 +578,7 @@ def pools_of_tokens(c):
     shown = view([21, 64, 8, 128], [65536, 1024, 128, 1], "bfloat16", "block token head content")
     c.parts("attn.0", [ranges("k0", 0, 131072, (0, 131072)), ranges("v0", 0, 131072, (0, 131072))],
             k=64, slots=64, tokens=64, native=[shown, shown])
+    c.refuses("lmcache", "a list of tensors")
 
 
 @case("sgl-project/sglang, one pool for K and V", "0.5")
@@ -601,6 +609,7 @@ def heads_before_blocks_in_kernel_pages(c):
             k=2, slots=128, tokens=128,
             native=view([19, 4, 128, 256], [32768, blocks * run // 2, 256, 1], "bfloat16",
                         "block head token content"))
+    c.refuses("lmcache", "heads stand before blocks")
 
 
 @case("vllm-project/vllm#51718", "0.32.0", "LHBNC")
@@ -613,6 +622,7 @@ def heads_before_blocks_without_placements(c):
                              [2048, blocks * 2048, 128, 1]))
     c.parts("attn.0", [ranges("s0", 0, 4096, *[(head * blocks * 4096, 4096) for head in range(4)])],
             slots=16, tokens=16)
+    c.refuses("lmcache", "heads stand before blocks")
 
 
 @case("vllm-project/vllm-ascend, fractal format", "0.19.0")
@@ -645,6 +655,7 @@ def keys_values_and_scales_in_four_tensors(c):
         parts.append(ranges(name, 0, length, (0, length)))
     c.cache("attn.0", *tensors)
     c.parts("attn.0", parts, slots=16, tokens=16)
+    c.refuses("lmcache", "a list of tensors")
 
 
 @case("vllm-project/vllm, int4 per token and head", "0.32.0", "LBNHC")

@@ -127,6 +127,10 @@ class Case:
     def chunk(self, tokens):
         self.expected["chunk_tokens"] = tokens
 
+    def refuses(self, profile, why):
+        """The bytes are known, and the consumer of this profile would reject or misread them."""
+        self.expected.setdefault("refused_profiles", {})[profile] = why
+
     def refused(self, code, layer, *says, group=0, **facts):
         """One problem: its code, whom it names, its numbers, and words its message must have."""
         self.expected.pop("layers", None)

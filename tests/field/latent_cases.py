@@ -171,6 +171,7 @@ def indexer_in_two_planes(c):
             tensor("s0", "float8_e8m0fnu", [blocks, 64, 4], None, plane))
     c.parts("indexer.0", [ranges("s0", 0, 4096, (0, 4096)), ranges("s0", plane, 256, (0, 256))],
             slots=64, tokens=64)
+    c.refuses("lmcache", "a list of tensors")
 
 
 @case("vllm-project/vllm#56026", "0.32.0", "BLHNC")
@@ -287,6 +288,7 @@ def latent_and_indexer_pools(c):
     c.page("mla.0", 0, 41984, 41984, k=64, slots=64, tokens=64)
     c.cache("indexer.0", tensor("s1", "uint8", [blocks, 8448]))
     c.page("indexer.0", 0, 8448, 8448, storage="s1", slots=64, tokens=64)
+    c.refuses("lmcache", "a cache of rank 2")
 
 
 @case("vllm-project/vllm-ascend, MLA", "0.19.0")
@@ -336,3 +338,4 @@ def wrapper_sharded_as_its_first_leaf(c):
         c.page(layer, 0, 147456, 147456, storage=f"s{i}", k=2, slots=128, tokens=128,
                native=view([10, 128, 576], [73728, 576, 1], "bfloat16"))
     c.chunk(128)
+    c.refuses("lmcache", "it multiplies all attention by dcp")

@@ -120,6 +120,7 @@ def states_and_keys_in_pools_of_planes(c):
             tensor("value", "bfloat16", [blocks, 512, 1, 256]))
     c.parts("attn.0", [ranges("ssm", 0, 262144, (0, 262144)),
                        ranges("value", 0, 262144, (0, 262144))], slots=512, tokens=512)
+    c.refuses("lmcache", "states in a list")
 
 
 @case("vllm-project/vllm-ascend#16261", "0.19.0")
@@ -152,6 +153,7 @@ def states_with_blocks_of_their_own(c):
             tensor("ssm", "float32", [65, 16, 128, 128]))
     c.parts("linear.0", [ranges("conv", 0, 36864, (0, 36864)),
                          ranges("ssm", 0, 1048576, (0, 1048576))], blocks=65, slots=1, tokens=544)
+    c.refuses("lmcache", "a list of tensors")
 
 
 @case("vllm-project/vllm, KDA before its convolutions were fused", "0.25.0", "HND")
@@ -241,3 +243,4 @@ def strides_of_axes_of_extent_one(c):
     c.group(["lone.0"], specs.attention(16, 2, 128), num_blocks=1)
     c.cache("lone.0", tensor("s3", "bfloat16", [1, 2, 16, 256], [5, 4096, 256, 1]))
     c.page("lone.0", 0, 5 * 2, 16384, storage="s3", blocks=1, slots=16, tokens=16)
+    c.refuses("lmcache", "a lone block's stride")

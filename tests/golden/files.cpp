@@ -123,6 +123,9 @@ ExpectedReport expected_report(const std::string& name) {
   if (const json::value* problems = root.as_object().if_contains("problems"))
     for (const json::value& problem : problems->as_array())
       report.problems.push_back(problem_of(problem.as_object()));
+  if (const json::value* profiles = root.as_object().if_contains("refused_profiles"))
+    for (const auto& [profile, why] : profiles->as_object())
+      report.refused_profiles.emplace(profile);
   if (const json::value* chunk = root.as_object().if_contains("chunk_tokens"))
     report.chunk_tokens = chunk->as_int64();
   if (const json::value* layers = root.as_object().if_contains("layers"))

@@ -43,6 +43,7 @@ struct ExpectedReport {
   std::set<std::string> refused_as_one_of;
   std::vector<ExpectedProblem> problems;  ///< of a refused registration, all of them, if stated
   std::optional<std::int64_t> chunk_tokens;
+  std::set<std::string> refused_profiles;  ///< served, but not in these
 };
 
 /// Names of the given registrations, without extension, and those of tests/field, which begin with

@@ -40,7 +40,7 @@ def spec_object(fields, leaves=None):
     made = Spec
     for name in reversed([fields["type"], *fields.get("bases", [])]):
         made = type(name, (made,), {})
-    spec = made(fields)
+    spec = made({"sliding_window": -1, **fields})  # the engine's own always has one
     if leaves:
         spec.kv_cache_specs = {name: spec_object(leaf) for name, leaf in leaves.items()}
     return spec
@@ -128,7 +128,12 @@ def moved(view, read, block):
     for each in views:
         size = torch.empty((), dtype=getattr(torch, each["dtype"])).element_size()
         begin = each["storage_offset"] * size + block * read["block_stride"]
-        if len(views) > 1:
+        if read["format"] == "NL_X_NP_X_NB_BS_ONE_HS":
+            bytes_of_plane = read["slots"] * each["shape"][-1] * size
+            step = read["block_stride"] if each is views[0] else bytes_of_plane
+            runs.append((each["storage"], each["storage_offset"] * size + block * step,
+                         bytes_of_plane))
+        elif len(views) > 1:
             runs.append((each["storage"], begin, plane))
         elif read["format"].startswith("NL_X_TWO_NB"):
             runs.append((each["storage"], begin, plane))

@@ -20,8 +20,9 @@ SKIPPED = 77
 
 
 def registrations():
-    for file in sorted((TESTS / "registrations").glob("*.json")):
-        yield file.stem, json.loads(file.read_text()), []
+    for folder, prefix in (("registrations", ""), ("field/registrations", "field/")):
+        for file in sorted((TESTS / folder).glob("*.json")):
+            yield prefix + file.stem, json.loads(file.read_text()), []
     yield from synthetic.cases()
 
 
@@ -86,7 +87,7 @@ class Live(unittest.TestCase):
     def test_the_recording_is_what_lmcache_says_today(self):
         import record_lmcache
         self.maxDiff = None
-        now = record_lmcache.record(KVEDIT, TESTS / "registrations")
+        now = record_lmcache.record(KVEDIT, TESTS)
         for case, was in zip(now["cases"], recorded()["cases"]):
             with self.subTest(case["name"]):
                 self.assertEqual(case, was)

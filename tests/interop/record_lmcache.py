@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records what the released LMCache derives from kvedit's views, for machines without it.
 
-Usage: record_lmcache.py KVEDIT REGISTRATIONS OUTPUT.json   (needs lmcache 0.5.6 and torch)
+Usage: record_lmcache.py KVEDIT TESTS OUTPUT.json   (needs lmcache 0.5.6 and torch)
 """
 
 import json
@@ -12,9 +12,10 @@ import lmcache_oracle
 import synthetic
 
 
-def given(folder):
-    for file in sorted(Path(folder).glob("*.json")):
-        yield file.stem, json.loads(file.read_text()), []
+def given(tests):
+    for folder, prefix in (("registrations", ""), ("field/registrations", "field/")):
+        for file in sorted((Path(tests) / folder).glob("*.json")):
+            yield prefix + file.stem, json.loads(file.read_text()), []
 
 
 def by_read(layers):
@@ -29,9 +30,9 @@ def by_read(layers):
     return reads
 
 
-def record(program, folder):
+def record(program, tests):
     cases = []
-    for name, registration, options in [*given(folder), *synthetic.cases()]:
+    for name, registration, options in [*given(tests), *synthetic.cases()]:
         judged = lmcache_oracle.judge(program, registration, options)
         if "layers" in judged:
             judged["reads"] = by_read(judged.pop("layers"))

@@ -132,6 +132,22 @@ def scratch_with_gaps():
     return made
 
 
+def scratch_in_an_arena():
+    made = scratch()
+    made["caches"]["b"] = tensor([8, 4, 16, 256], stride=[32768, 4096, 256, 1], storage="t")
+    made["placements"] = [placed("b", 65536, storage="t")]
+    return made
+
+
+def latent_planes():
+    """A latent and its positions in tensors of their own, as engines on npu register them."""
+    spec = full(16, 16 * 576 * 2, "MLAAttentionSpec", num_kv_heads=1, head_size=576)
+    return registration(
+        "NHD", 8, [{"layers": ["a"], "spec": spec}],
+        {"a": [tensor([8, 16, 1, width], storage=f"s{width}") for width in (512, 64)]},
+        device="npu:0")
+
+
 def twin(kernel_pages):
     made = sub_paged("HND", 8) if kernel_pages == 2 else dense("HND")
     made["caches"]["b"] = dict(made["caches"]["a"])
@@ -194,6 +210,8 @@ def cases():
     yield "scratch-transfer", scratch(), ["--purpose", "transfer"]
     yield "scratch-only", scratch(False), []
     yield "scratch-with-gaps", scratch_with_gaps(), []
+    yield "scratch-beside-whole-pages", scratch_in_an_arena(), ["--recurrent", "page"]
+    yield "latent-planes", latent_planes(), []
     for pages in (1, 2):
         yield f"twin-{pages}", twin(pages), []
     yield "heads-outermost", dense("LHBNC"), []

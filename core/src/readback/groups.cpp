@@ -39,7 +39,6 @@ class GroupReader {
         check_bytes(first, member);
       else if (&first == &member)
         refuse_gaps(member);
-      check_contiguous(member);
     }
     if (tokens_differ_)
       tokens_differ();
@@ -192,19 +191,6 @@ class GroupReader {
     edit_.read_backs[member.layer] =
         ReadBack{to_text(member.format), member.read.planes, member.read.blocks, member.read.slots,
                  member.read.heads,      member.read.width,  move.bytes,         move.step};
-  }
-
-  void check_contiguous(const Member& member) {
-    if (edit_.options.recurrent_rows != RecurrentRows::page) return;
-    for (std::size_t t = 0; t < member.entry.tensors.size(); ++t) {
-      if (member.entry.tensors[t].contiguous) continue;
-      return error(member,
-                   text("whole pages are asked for because LMCache takes only dense tensors "
-                        "through shared memory, and ",
-                        shown(member.views[t]),
-                        " has gaps from block to block; use tight rows and another transfer"),
-                   {});
-    }
   }
 
   void error(const Member& member, std::string message, std::vector<Fact> facts) {

@@ -28,6 +28,7 @@ Handed handed(const Edit& edit, std::size_t layer) {
   const LayerEntry& entry = edit.layers[layer];
   const Cache& cache = edit.registration.data().caches[static_cast<std::size_t>(entry.cache)];
   Handed made;
+  made.dense_only = edit.options.recurrent_rows == RecurrentRows::page;
   made.takes_lists = !cache.tensors.empty() && on_npu(edit, entry.cache);
   if (entry.outcome != Outcome::excluded && entry.outcome != Outcome::failed) {
     made.views = edit.classes[static_cast<std::size_t>(entry.layer_class)].views;
@@ -54,6 +55,11 @@ std::variant<Entry, std::string> wrapped(const Handed& layer) {
     if (const auto* why = std::get_if<std::string>(&dims))
       return text("LMCache refuses ", shown(view), ": ", *why);
     entry.tensors.push_back(std::get<Dims>(std::move(dims)));
+    if (layer.dense_only && !entry.tensors.back().contiguous)
+      return text(
+          "whole pages are asked for because LMCache takes only dense tensors through "
+          "shared memory, and ",
+          shown(view), " has gaps from block to block");
     entry.dtypes.push_back(view.dtype);
   }
   return entry;

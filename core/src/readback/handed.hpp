@@ -15,6 +15,7 @@ struct Handed {
   std::vector<ViewShape> views;
   bool list = false;
   bool takes_lists = false;  // where its memory lies
+  bool dense_only = false;   // whole pages are asked for, so through shared memory
 };
 
 Handed handed(const Edit& edit, std::size_t layer);

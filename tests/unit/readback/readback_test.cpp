@@ -333,4 +333,12 @@ TEST_CASE("readback: whole pages are asked for where only dense tensors pass") {
       one_layer("HND", tensor("bfloat16", {4, 2, 16, 16}, {700, 256, 16, 1}));
   CHECK(edited(data).ok());
   check_error(edited(data, Purpose::prefix, RecurrentRows::page), "a");
+
+  RegistrationData beside = one_layer("HND", heads_first);
+  beside.groups.push_back(beside.groups[0]);
+  beside.groups[1].layers.clear();
+  beside.groups[1].spec.prefix_cacheable = false;
+  add(beside, "ring", tensor("bfloat16", {4, 2, 16, 16}, {700, 256, 16, 1}), 1);
+  CHECK(edited(beside).ok());
+  CHECK(problem_of(edited(beside, Purpose::prefix, RecurrentRows::page)).layer == "ring");
 }
