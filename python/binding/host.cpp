@@ -117,7 +117,8 @@ PyObject* edit(PyObject* self, PyObject* args) {
   });
 }
 
-// (facts, profile, purpose, pass_ungrouped, recurrent_rows, torch) → (registration, result, views or None)
+// (facts, profile, purpose, pass_ungrouped, recurrent_rows, torch) → (registration, result, views
+// or None)
 PyObject* edit_live(PyObject* self, PyObject* args) {
   const State& state = state_of_instance(self);
   return guarded(state, [&] {

@@ -64,8 +64,10 @@ LiveCaches::LiveCaches(const Registration& registration, PyObject* caches,
     : data_(registration.data()), by_number_(std::move(storages)) {
   layers_.reserve(data_.caches.size());
   for (std::size_t i = 0; i < data_.caches.size(); ++i) {
-    PyObject* given = item(PyList_GetItem(caches, static_cast<Py_ssize_t>(i)), 1);
-    layers_.push_back({&data_.caches[i], Ref::share(given), given_tensors(given)});
+    PyObject* pair = PyList_GetItem(caches, static_cast<Py_ssize_t>(i));
+    PyObject* given = item(pair, 1);
+    layers_.push_back(
+        {&data_.caches[i], Ref::share(item(pair, 0)), Ref::share(given), given_tensors(given)});
   }
 }
 
@@ -76,7 +78,7 @@ void LiveCaches::add(PyObject* name, PyObject* given) {
     refuse(layer,
            "a tensor is given for a layer that was not registered: make the registration "
            "again from these caches");
-  LiveLayer live{found->second, Ref::share(given), given_tensors(given)};
+  LiveLayer live{found->second, Ref::share(name), Ref::share(given), given_tensors(given)};
   if (live.tensors.tensors.size() != live.cache->tensors.size())
     refuse(layer, std::to_string(live.tensors.tensors.size()) + " tensors given, " +
                       std::to_string(live.cache->tensors.size()) +

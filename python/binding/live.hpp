@@ -12,6 +12,7 @@ namespace kvedit::python {
 /// A registered layer with the tensors that a caller gave for it.
 struct LiveLayer {
   const Cache* cache = nullptr;
+  Ref name;
   Ref given;  ///< what the caller's mapping holds
   GivenTensors tensors;
 };

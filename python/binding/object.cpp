@@ -55,7 +55,14 @@ std::vector<std::string> to_texts(PyObject* object, std::string_view where) {
   const Ref iterator = Ref::take(PyObject_GetIter(object));
   while (PyObject* next = PyIter_Next(iterator.get())) {
     const Ref each = Ref::take(next);
-    texts.push_back(to_text(each.get(), std::string(where) + "/" + std::to_string(texts.size())));
+    Py_ssize_t size = 0;
+    const char* begin =
+        PyUnicode_Check(each.get()) ? PyUnicode_AsUTF8AndSize(each.get(), &size) : nullptr;
+    if (!begin) {  // says what is wrong, and where
+      PyErr_Clear();
+      to_text(each.get(), std::string(where) + "/" + std::to_string(texts.size()));
+    }
+    texts.emplace_back(begin, static_cast<std::size_t>(size));
   }
   if (PyErr_Occurred()) throw Raised{};
   return texts;

@@ -30,15 +30,25 @@ PyObject* layer_names(PyObject* self, void*) {
   });
 }
 
-// The rule of every edited layer.
-PyObject* rules_of_edited(PyObject* self, void*) {
+// Dict: rule → how many layers it edited, in the order of the rules.
+PyObject* edits(PyObject* self, void*) {
   return guarded(state_of_instance(self), [&] {
     const Result& result = result_of(self);
-    Ref rules = Ref::take(PyList_New(0));
-    for (std::size_t i = 0; i < result.layer_count(); ++i)
-      if (const LayerResult layer = result.layer(i); layer.outcome() == Outcome::edited)
-        check(PyList_Append(rules.get(), text(layer.rule()).get()));
-    return rules;
+    const auto rules = result.rules();
+    std::vector<std::int64_t> counts(rules.size(), 0);
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < result.layer_count(); ++i) {
+      const LayerResult layer = result.layer(i);
+      if (layer.outcome() != Outcome::edited) continue;
+      if (rules[last].id != layer.rule())
+        for (last = 0; rules[last].id != layer.rule();) ++last;
+      ++counts[last];
+    }
+    Ref made = Ref::take(PyDict_New());
+    for (std::size_t i = 0; i < rules.size(); ++i)
+      if (counts[i] > 0)
+        check(PyDict_SetItem(made.get(), text(rules[i].id).get(), number(counts[i]).get()));
+    return made;
   });
 }
 
@@ -128,7 +138,7 @@ PyMethodDef methods[] = {{"problems", problems, METH_NOARGS, nullptr},
 PyGetSetDef members[] = {{"ok", ok, nullptr, nullptr, nullptr},
                          {"chunk_tokens", chunk_tokens, nullptr, nullptr, nullptr},
                          {"layer_names", layer_names, nullptr, nullptr, nullptr},
-                         {"rules_of_edited", rules_of_edited, nullptr, nullptr, nullptr},
+                         {"edits", edits, nullptr, nullptr, nullptr},
                          {"registration", registration, nullptr, nullptr, nullptr},
                          {}};
 PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(destroy<Result>)},

@@ -35,6 +35,24 @@ Ref numbers(std::span<const std::int64_t> values) {
   return made;
 }
 
+// The tuple of the same numbers as before: layers of a class share shape and stride.
+class LastTuple {
+ public:
+  PyObject* of(std::span<const std::int64_t> values) {
+    if (!made_ || values.data() != data_ || values.size() != size_) {
+      made_ = numbers(values);
+      data_ = values.data();
+      size_ = values.size();
+    }
+    return made_.get();
+  }
+
+ private:
+  Ref made_;
+  const std::int64_t* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
 class ViewMaker {
  public:
   ViewMaker(const LiveCaches& live, PyObject* torch)
@@ -55,9 +73,9 @@ class ViewMaker {
     const Tensor& registered = layer.cache->tensors[view.tensor];
     const Ref base = *view.dtype == registered.dtype ? Ref::share(tensor)
                                                      : whole_storage(name, tensor, view, storage);
-    return Ref::take(PyObject_CallMethodObjArgs(
-        base.get(), as_strided_.get(), numbers(view.shape).get(), numbers(view.stride).get(),
-        number(view.storage_offset).get(), nullptr));
+    return Ref::take(PyObject_CallMethodObjArgs(base.get(), as_strided_.get(),
+                                                shape_.of(view.shape), stride_.of(view.stride),
+                                                number(view.storage_offset).get(), nullptr));
   }
 
  private:
@@ -106,6 +124,7 @@ class ViewMaker {
   const LiveCaches& live_;
   PyObject* torch_;
   Ref as_strided_;
+  LastTuple shape_, stride_;
   std::map<std::pair<std::int32_t, std::string>, Ref> bases_;
 };
 
@@ -134,13 +153,14 @@ Ref make_views(const Result& result, PyObject* caches, PyObject* torch) {
 Ref make_views(const Result& result, const LiveCaches& live, PyObject* torch) {
   ViewMaker maker(live, torch);
   std::unordered_map<std::string_view, std::size_t> numbers;
+  numbers.reserve(result.layer_count());
   for (std::size_t i = 0; i < result.layer_count(); ++i) numbers.emplace(result.layer(i).name(), i);
   Ref views = Ref::take(PyDict_New());
   for (const LiveLayer& layer : live.layers()) {
     const auto found = numbers.find(layer.cache->layer);
     const Ref made =
         found == numbers.end() ? layer.given : views_of(result.layer(found->second), layer, maker);
-    check(PyDict_SetItem(views.get(), text(layer.cache->layer).get(), made.get()));
+    check(PyDict_SetItem(views.get(), layer.name.get(), made.get()));
   }
   return views;
 }

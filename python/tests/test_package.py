@@ -109,9 +109,10 @@ def use(config: object, caches: dict[str, object]) -> list[int]:
 )  # fmt: skip
 def test_mypy_sees_what_users_do_wrong(tmp_path, mypy_cache, line, error):
     pytest.importorskip("mypy")
-    (tmp_path / "use.py").write_text(f"{USE}\n{line}\n")
+    name = "use" + re.sub(r"\W+", "_", line) + ".py"  # one each: the cache goes by name and size
+    (tmp_path / name).write_text(f"{USE}\n{line}\n")
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", mypy_cache, "use.py"],
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", mypy_cache, name],
         capture_output=True, text=True, check=False, cwd=tmp_path,
         env={**os.environ, **MYPYPATH},
     )  # fmt: skip

@@ -19,10 +19,14 @@ class Reader {
 
   std::vector<Member> run(std::size_t group) {
     const RegistrationIndex& index = edit_.registration.index();
+    members_.reserve(index.group_begin[group + 1] - index.group_begin[group]);
     for (std::size_t l = index.group_begin[group]; l < index.group_begin[group + 1]; ++l) add(l);
+    std::vector<bool> is_named;  // all of them before any is moved: they look at each other
+    for (Member& member : members_) is_named.push_back(named(member));
     std::vector<Member> read;
-    for (Member& member : members_)
-      if (named(member)) read.push_back(member);
+    read.reserve(members_.size());
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      if (is_named[i]) read.push_back(std::move(members_[i]));
     std::stable_sort(read.begin(), read.end(), [&](const Member& a, const Member& b) {
       return edit_.layers[a.layer].cache < edit_.layers[b.layer].cache;
     });

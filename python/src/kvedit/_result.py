@@ -57,9 +57,9 @@ class Result:
         return self._core.chunk_tokens
 
     @property
-    def rules_of_edited(self) -> tuple[str, ...]:
-        """The rule of every edited layer, without making the layers."""
-        return tuple(self._core.rules_of_edited)
+    def edits(self) -> dict[str, int]:
+        """How many layers each rule edited, in the order of the rules; without making the layers."""
+        return self._core.edits
 
     @property
     def layers(self) -> Mapping[str, Layer]:

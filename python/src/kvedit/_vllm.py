@@ -230,6 +230,12 @@ class _Specs:
         self._known: dict[Any, _Spec] = {}
 
     def of(self, spec: Any, where: str) -> _Spec:
+        parameters = getattr(spec, "__dataclass_params__", None)
+        if parameters is not None and parameters.frozen:
+            try:
+                return _frozen_spec(spec)
+            except (Error, TypeError):  # cannot be read, or not hashed
+                return _spec(spec, where)
         try:
             found = self._known.get(spec)
         except TypeError:  # cannot be hashed
@@ -239,8 +245,14 @@ class _Specs:
         return found
 
 
+@lru_cache(maxsize=256)
+def _frozen_spec(spec: Any) -> _Spec:
+    """vLLM's own specs are frozen and equal by value; an engine has few and shows them often."""
+    return _spec(spec, "")
+
+
 def _spec(spec: Any, where: str) -> _Spec:
-    cls = type(spec)
+    cls: Any = type(spec)
     name, bases, known = _class_facts(cls)
     fields: dict[str, object] = {}
     for field in known or dict.fromkeys((*_own_fields(spec), *_DERIVED)):

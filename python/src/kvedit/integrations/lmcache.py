@@ -11,10 +11,9 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections import Counter
 from functools import lru_cache
 from importlib.abc import Loader, MetaPathFinder
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .. import Error, Host, Problem, Registration
 
@@ -73,7 +72,7 @@ def validate_kv_cache_groups(kv_cache_config: Any) -> None:
         raise _refusal(problems, "LMCache cannot serve this model's KV cache groups")
 
 
-def _recurrent_rows(kv_caches: Mapping[str, Any]) -> str:
+def _recurrent_rows(kv_caches: Mapping[str, Any]) -> Literal["tight", "page"]:
     """Whole pages where LMCache goes through shared memory, which takes dense tensors only."""
     for cache in kv_caches.values():
         for tensor in cache if isinstance(cache, (list, tuple)) else (cache,):
@@ -107,8 +106,8 @@ def apply_kv_cache_group_edits(
     logger = _logger()
     for problem in result.problems:
         logger.warning("kvedit: %s", problem)
-    counts = Counter(_RULE_NAMES.get(rule, rule) for rule in result.rules_of_edited)
-    logger.info("KV cache group edits applied: %s", dict(counts) if counts else "none")
+    counts = {_RULE_NAMES.get(rule, rule): layers for rule, layers in result.edits.items()}
+    logger.info("KV cache group edits applied: %s", counts or "none")
     return views
 
 
