@@ -49,6 +49,7 @@ int print(const std::string& words, int code);
 bool wants_colours();
 
 /// Registers the command; its callback puts the exit code into `code`.
+void add_diff(CLI::App& program, int& code);
 void add_explain(CLI::App& program, int& code);
 void add_rules(CLI::App& program, int& code);
 void add_verify(CLI::App& program, int& code);

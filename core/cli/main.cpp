@@ -26,6 +26,7 @@ constexpr const char* footer =
     "  kvedit explain dump.json --layer NAME    one layer, and what every rule said about it\n"
     "  kvedit explain - --json < dump.json      for programs\n"
     "  kvedit rules                             the rules in effective order\n"
+    "  kvedit diff a.json b.json                may the two share stored entries?\n"
     "  kvedit verify dump.json                  store, wipe, bring back real bytes\n";
 
 int run(int argc, char** argv) {
@@ -35,12 +36,13 @@ int run(int argc, char** argv) {
   int code = kvedit::cli::exit_ok;
   kvedit::cli::add_explain(program, code);
   kvedit::cli::add_rules(program, code);
+  kvedit::cli::add_diff(program, code);
   kvedit::cli::add_verify(program, code);
   try {
     program.parse(argc, argv);
     if (program.get_subcommands().empty())
       return kvedit::cli::unreadable(
-          "which command? explain, rules or verify (kvedit --help shows how)");
+          "which command? explain, rules, diff or verify (kvedit --help shows how)");
   } catch (const CLI::Success& asked) {
     std::ostringstream words;
     program.exit(asked, words);

@@ -24,6 +24,7 @@ ROOMS = {
     "present": (),
     "audit": (),
     "readback": (),
+    "fingerprint": ("openssl/",),
     "report": (),
 }
 ROOMS_OF_ALL = ("base", "model")

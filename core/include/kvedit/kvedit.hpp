@@ -1,6 +1,7 @@
 #pragma once
 
 #include <kvedit/addresses.hpp>
+#include <kvedit/diff.hpp>
 #include <kvedit/explain.hpp>
 #include <kvedit/host.hpp>
 #include <kvedit/json.hpp>

@@ -27,10 +27,20 @@ enum class Outcome : std::uint32_t { edited, passed, scratch, excluded, failed }
 enum class GroupOutcome : std::uint32_t { served, scratch, excluded, refused };
 enum class Verdict : std::uint32_t { no_match, match, refuse, error };
 
+/// Which blocks of a request an engine keeps, and for how long their content can be used again.
+enum class Retention : std::uint32_t {
+  full,       ///< every block, from the first token on
+  window,     ///< the blocks of the last `window_tokens` tokens
+  chunk,      ///< the blocks of the current attention chunk
+  recurrent,  ///< states: one block holds all that came before
+  scratch,    ///< a request's own work space; never found again by prefix
+};
+
 KVEDIT_API std::string_view to_text(Role role);
 KVEDIT_API std::string_view to_text(Outcome outcome);
 KVEDIT_API std::string_view to_text(GroupOutcome outcome);
 KVEDIT_API std::string_view to_text(Verdict verdict);
+KVEDIT_API std::string_view to_text(Retention retention);
 
 /// A view over a storage, as `torch.as_strided` takes it. Spans live as long as the result.
 struct View {
@@ -69,9 +79,29 @@ struct PageMap {
   std::int64_t kernel_pages = 1;
   std::int64_t slots = 1;
   std::int64_t tokens = 0;
-  bool opaque = false;
+  bool opaque = false;    ///< what lies in the views' axes is not K or V by position
   bool declared = false;  ///< the order was declared by the rule, not proved from the registration
 };
+
+/// Where K and V of one head and state lie in a page that is not opaque. Elements count in the
+/// registered dtype, along the axes of the views that are named `kv` and `content`.
+struct Content {
+  enum class Form : std::uint32_t {
+    kv_axis,     ///< index 0 of the `kv` axis is K, index 1 V
+    kv_tensors,  ///< K in the first tensor, V in the second
+    k_beside_v,  ///< in `content`: `key_elements` of K, then `value_elements` of V
+    key,         ///< K alone
+    latent,      ///< one latent of `key_elements` for all heads
+  };
+
+  Form form = Form::k_beside_v;
+  std::int64_t key_elements = 0;
+  std::int64_t value_elements = 0;
+
+  bool operator==(const Content&) const = default;
+};
+
+KVEDIT_API std::string_view to_text(Content::Form form);
 
 /// What LMCache 0.5.6 takes the views of a layer for (profile `lmcache`). The bytes are right, the
 /// names need not be: a warning says where they differ.
@@ -109,6 +139,19 @@ struct GroupResult {
   std::int64_t tokens_per_block = 0;
   std::optional<std::int64_t> slots_per_block;  ///< nothing when its layers differ or have none
   std::optional<std::int64_t> block_bytes;      ///< payload of all layers; only when served
+  Retention retention = Retention::full;        ///< of its layers; the longest when they differ
+  std::optional<std::int64_t> window_tokens;    ///< of retention `window`, when the specs say it
+};
+
+/// One allocation as a connector registers it: a single run of bytes that holds everything blocks
+/// own of it. What lies between and belongs to no layer is inside; nothing served is outside.
+struct Allocation {
+  std::int32_t storage = 0;         ///< index into the registration's storages
+  std::int64_t begin = 0;           ///< first byte, from the start of the storage
+  std::int64_t length = 0;          ///< bytes
+  std::vector<std::size_t> layers;  ///< indices into the result: who owns bytes of it, ascending
+
+  bool operator==(const Allocation&) const = default;
 };
 
 /// One layer of a result; a handle that lives as long as the result it came from.
@@ -128,6 +171,11 @@ class KVEDIT_API LayerResult {
   View view(std::size_t index) const;
   /// Nothing when the layer is excluded or the result is not ok.
   std::optional<PageMap> pages() const;
+  /// Nothing when the page is opaque, or there is none.
+  std::optional<Content> content() const;
+  /// Why its page is opaque: "recurrent"; "kernel-pages" (shown by synthetic axes); "axes" (that
+  /// the spec does not explain); "content" (packed, quantised, an indexer's). Else empty.
+  std::string_view opaque_because() const;
   /// The bytes each block owns, as parts; empty under the same conditions.
   std::vector<Part> owned() const;
   /// What the views' consumer will read; only in profile `lmcache`, under the same conditions.
@@ -155,7 +203,23 @@ class KVEDIT_API Result {
   std::span<const Problem> problems() const;
   std::span<const GroupResult> groups() const;
   /// The smallest number of tokens that is a multiple of what a block holds in every served group.
+  /// It and its multiples are the chunk sizes at which every group can be cut.
   std::optional<std::int64_t> chunk_tokens() const;
+  /// One registration range for each storage in which layers with pages own bytes, in the order of
+  /// the registration's storages; none when the result is not ok. Worked out at each call.
+  std::vector<Allocation> allocations() const;
+
+  /// The layout fingerprint of everything that is stored: "kvx1-" and 32 hexadecimal digits, equal
+  /// only when stored blocks are interchangeable (`docs/fingerprint.md`). Nothing when the result
+  /// is not ok, or nothing is stored. It does not name the rank: keys must. Worked out at each
+  /// call.
+  std::optional<std::string> fingerprint() const;
+  /// The same of one group; also nothing for a group that does not exist, and for a scratch group
+  /// when the purpose is `prefix`.
+  std::optional<std::string> group_fingerprint(std::size_t group) const;
+  /// The texts whose hashes they are.
+  std::optional<std::string> layout_text() const;
+  std::optional<std::string> group_layout_text(std::size_t group) const;
 
   /// Layers by group and their order in it, then caches of no group in registration order.
   std::size_t layer_count() const;

@@ -1,6 +1,10 @@
 #include "audit/groups.hpp"
 
 #include <numeric>
+#include <span>
+
+#include "audit/retention.hpp"
+#include "model/index.hpp"
 
 namespace kvedit::audit {
 namespace {
@@ -54,6 +58,7 @@ std::int64_t tokens_per_block(const RegistrationData& data, const Group& group, 
 
 void sum_up_groups(Edit& edit) {
   const RegistrationData& data = edit.registration.data();
+  const RegistrationIndex& index = edit.registration.index();
   std::vector<Tally> tallies(data.groups.size());
   for (const LayerEntry& entry : edit.layers) {
     if (entry.group < 0) continue;
@@ -83,6 +88,10 @@ void sum_up_groups(Edit& edit) {
         result.outcome == GroupOutcome::served || result.outcome == GroupOutcome::scratch;
     if (moved) result.slots_per_block = tally.slots.get();
     if (moved) result.block_bytes = tally.bytes;
+    const Kept kept = retention_of(
+        group.spec, std::span(index.layers).subspan(index.group_begin[g], group.layers.size()));
+    result.retention = kept.retention;
+    result.window_tokens = kept.window_tokens;
   }
 }
 

@@ -59,7 +59,8 @@ void write(TextWriter& out, const Problem& problem) {
   out.close();
 }
 
-void write(TextWriter& out, const GroupResult& group) {
+void write(TextWriter& out, const GroupResult& group,
+           const std::optional<std::string>& fingerprint) {
   out.open_object();
   out.member("index", group.index);
   out.member("kind", to_text(group.kind));
@@ -68,6 +69,21 @@ void write(TextWriter& out, const GroupResult& group) {
   out.member("tokens_per_block", group.tokens_per_block);
   out.member_or_null("slots_per_block", group.slots_per_block);
   out.member_or_null("block_bytes", group.block_bytes);
+  out.member("retention", to_text(group.retention));
+  out.member_or_null("window_tokens", group.window_tokens);
+  out.member_or_null("fingerprint", fingerprint.value_or(""));
+  out.close();
+}
+
+void write(TextWriter& out, const Allocation& allocation, const Result& result) {
+  out.open_object();
+  out.member("storage", storage_name(result.registration().data().storages, allocation.storage));
+  out.member("base", allocation.begin);
+  out.member("nbytes", allocation.length);
+  out.key("layers");
+  out.open_array();
+  for (const std::size_t layer : allocation.layers) out.value(result.layer(layer).name());
+  out.close();
   out.close();
 }
 
@@ -113,7 +129,18 @@ void write(TextWriter& out, const Part& part, const Names& storages) {
   out.close();
 }
 
-void write_pages(TextWriter& out, const std::optional<PageMap>& pages, const Names& storages) {
+void write_content(TextWriter& out, const std::optional<Content>& content) {
+  out.key("content");
+  if (!content) return out.null();
+  out.open_object();
+  out.member("form", to_text(content->form));
+  out.member("key_elements", content->key_elements);
+  out.member("value_elements", content->value_elements);
+  out.close();
+}
+
+void write_pages(TextWriter& out, const LayerResult& layer, const Names& storages) {
+  const std::optional<PageMap> pages = layer.pages();
   out.key("pages");
   if (!pages) return out.null();
   out.open_object();
@@ -127,6 +154,8 @@ void write_pages(TextWriter& out, const std::optional<PageMap>& pages, const Nam
   out.member("slots", pages->slots);
   out.member("tokens", pages->tokens);
   out.member("opaque", pages->opaque);
+  out.member_or_null("opaque_because", layer.opaque_because());
+  write_content(out, layer.content());
   out.member("order", pages->declared ? "declared" : "proved");
   out.close();
 }
@@ -152,7 +181,7 @@ void write(TextWriter& out, const LayerResult& layer, const Names& storages) {
   out.member_or_null("rule", layer.rule());
   out.member_or_null("reason", layer.reason());
   write_views(out, layer, storages);
-  write_pages(out, layer.pages(), storages);
+  write_pages(out, layer, storages);
   if (const auto read = layer.read_back()) {
     out.key("read_back");
     write(out, *read);
@@ -207,9 +236,15 @@ std::string write_report(const Result& result) {
   out.close();
   out.key("groups");
   out.open_array(Layout::lines);
-  for (const GroupResult& group : result.groups()) write(out, group);
+  for (std::size_t g = 0; g < result.groups().size(); ++g)
+    write(out, result.groups()[g], result.group_fingerprint(g));
   out.close();
   out.member_or_null("chunk_tokens", result.chunk_tokens());
+  out.member_or_null("fingerprint", result.fingerprint().value_or(""));
+  out.key("allocations");
+  out.open_array(Layout::lines);
+  for (const Allocation& allocation : result.allocations()) write(out, allocation, result);
+  out.close();
   out.key("layers");
   out.open_array(Layout::lines);
   const Names& storages = result.registration().data().storages;

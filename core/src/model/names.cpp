@@ -67,6 +67,10 @@ constexpr std::array<std::string_view, 5> outcomes = {"edited", "passed", "scrat
 constexpr std::array<std::string_view, 4> group_outcomes = {"served", "scratch", "excluded",
                                                             "refused"};
 constexpr std::array<std::string_view, 4> verdicts = {"no-match", "match", "refuse", "error"};
+constexpr std::array<std::string_view, 5> retentions = {"full", "window", "chunk", "recurrent",
+                                                        "scratch"};
+constexpr std::array<std::string_view, 5> forms = {"kv-axis", "kv-tensors", "k-beside-v", "key",
+                                                   "latent"};
 constexpr std::array<std::string_view, 3> states = {"loaded", "refused", "skipped"};
 
 }  // namespace
@@ -81,6 +85,8 @@ std::string_view to_text(Role role) { return name_of(roles, role); }
 std::string_view to_text(Outcome outcome) { return name_of(outcomes, outcome); }
 std::string_view to_text(GroupOutcome outcome) { return name_of(group_outcomes, outcome); }
 std::string_view to_text(Verdict verdict) { return name_of(verdicts, verdict); }
+std::string_view to_text(Retention retention) { return name_of(retentions, retention); }
+std::string_view to_text(Content::Form form) { return name_of(forms, form); }
 std::string_view to_text(PackInfo::State state) { return name_of(states, state); }
 
 std::optional<Kind> find_kind(std::string_view name) { return value_of<Kind>(kinds, name); }

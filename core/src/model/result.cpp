@@ -1,5 +1,6 @@
 #include <kvedit/result.hpp>
 
+#include "model/content.hpp"
 #include "model/edit.hpp"
 #include "model/index.hpp"
 
@@ -82,6 +83,16 @@ std::optional<PageMap> LayerResult::pages() const {
   map.opaque = of->opaque;
   map.declared = of->page->declared;
   return map;
+}
+
+std::optional<Content> LayerResult::content() const {
+  const LayerClass* of = served_class(*edit_, entry_of(*edit_, index_));
+  return !of || of->opaque ? std::nullopt : plain_content(of->facts, of->page->boxes);
+}
+
+std::string_view LayerResult::opaque_because() const {
+  const LayerClass* of = served_class(*edit_, entry_of(*edit_, index_));
+  return of ? kvedit::opaque_because(*of) : std::string_view();
 }
 
 std::vector<Part> LayerResult::owned() const {

@@ -2,14 +2,10 @@
 
 #include "base/int128.hpp"
 #include "base/text.hpp"
-#include "present/roles.hpp"
+#include "model/content.hpp"
 
 namespace kvedit::present {
 namespace {
-
-bool latent(const Spec& spec) {
-  return spec.kind == Kind::mla_attention || spec.kind == Kind::sliding_window_mla;
-}
 
 bool heads_first(const Box& box) {
   const Axis* head = axis_of(box, Role::head);
@@ -92,15 +88,11 @@ void name_states(Box& box, std::int64_t slots) {
 
 }  // namespace
 
-Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claimed) {
+Shown as_registered(const LayerFacts& facts, const ProvedPage& page) {
   Shown shown;
   shown.slots = facts.spec->recurrent() ? 1 : facts.slots;
-  shown.opaque = facts.spec->recurrent();
-  for (Box box : page.boxes) {
-    if (!claimed) name_axes(facts, box);
-    shown.opaque = shown.opaque || !plain_content(facts, box);
-    shown.views.push_back(view_of(facts, box));
-  }
+  shown.opaque = !plain_content(facts, page.boxes);
+  for (const Box& box : page.boxes) shown.views.push_back(view_of(facts, box));
   return shown;
 }
 
@@ -115,13 +107,13 @@ std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage
   const bool one_entry = page.kernel_pages == 1;  // the tensor itself has an axis for the pages
   const bool one_box =
       page.boxes.size() == 1 && box.item_bytes == facts.tensors[box.tensor].dtype.itemsize;
-  if (one_box && !latent(*facts.spec) && dense(box) && (apart || !one_entry)) {
+  if (one_box && !is_latent(*facts.spec) && dense(box) && (apart || !one_entry)) {
     auto shown = synthetic(facts, page, box, cut);
     if (!one_entry || std::holds_alternative<Shown>(shown)) return shown;
   } else if (one_box && apart && dense_planes(box)) {
     return synthetic_planes(facts, page, box);
   }
-  return as_registered(facts, merged, true);
+  return as_registered(facts, merged);
 }
 
 }  // namespace kvedit::present

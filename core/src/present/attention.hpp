@@ -6,8 +6,8 @@
 
 namespace kvedit::present {
 
-/// One view for each tensor, as registered; axes named by the rule or else from the spec.
-Shown as_registered(const LayerFacts& facts, const ProvedPage& page, bool claimed);
+/// One view for each tensor, as registered; axes as the boxes name them.
+Shown as_registered(const LayerFacts& facts, const ProvedPage& page);
 
 /// Kernel pages merged into the page: by synthetic axes where a block is one run of bytes and its
 /// layer no latent one, else into the axis that the kernel pages continue. Pages on an axis of the

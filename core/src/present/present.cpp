@@ -4,6 +4,7 @@
 #include "present/attention.hpp"
 #include "present/lmcache.hpp"
 #include "present/recurrent.hpp"
+#include "present/roles.hpp"
 
 namespace kvedit::present {
 namespace {
@@ -43,7 +44,7 @@ std::variant<Shown, Failure> shown_as(const LayerClass& of, Cut cut) {
   }
   if (hides_payload(page)) return one_slot(of);
   if (axis_of(page.boxes.front(), Role::kernel_page)) return sub_paged(of.facts, page, cut);
-  return as_registered(of.facts, page, claimed);
+  return as_registered(of.facts, page);
 }
 
 std::variant<Shown, Failure> for_lmcache(const LayerClass& of, const Reader& reader) {
@@ -83,6 +84,8 @@ std::variant<std::vector<ViewShape>, Failure> as_bytes(const LayerClass& of) {
 }  // namespace
 
 std::optional<Failure> present(LayerClass& of, Profile profile, const Reader& reader) {
+  if (of.rule < 0)
+    for (Box& box : of.page->boxes) name_axes(of.facts, box);
   auto shown = shown_in(of, profile, reader);
   if (auto* failure = std::get_if<Failure>(&shown)) {
     // What native cannot cut, bytes can still show; the page itself does not depend on the profile.

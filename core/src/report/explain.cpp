@@ -69,6 +69,22 @@ std::string head(const Result& result, const Painter& painter) {
               result.ok() ? "" : "; no layer is served until every error is gone", "\n");
 }
 
+std::string retention(const GroupResult& group) {
+  std::string words = text("retention ", to_text(group.retention));
+  if (group.window_tokens) words += text(" of ", counted(*group.window_tokens, "token", "tokens"));
+  return words;
+}
+
+std::string fingerprint_lines(const Result& result) {
+  const auto whole = result.fingerprint();
+  if (!whole) return {};
+  std::string lines = text("\nlayout fingerprint  ", *whole, "\n");
+  for (std::size_t g = 0; g < result.groups().size(); ++g)
+    if (const auto group = result.group_fingerprint(g))
+      lines += text("  group ", padded(std::to_string(g), 12), *group, "\n");
+  return lines;
+}
+
 std::string group_line(const GroupResult& group, const Painter& painter) {
   std::string line =
       text("  ", padded(std::to_string(group.index), 4), padded(to_text(group.kind), 24),
@@ -78,7 +94,30 @@ std::string group_line(const GroupResult& group, const Painter& painter) {
            counted(group.tokens_per_block, "token", "tokens"), " a block");
   if (group.slots_per_block) line += text(", ", counted(*group.slots_per_block, "slot", "slots"));
   if (group.block_bytes) line += text(", ", *group.block_bytes, " bytes");
+  return text(line, ", ", retention(group), "\n");
+}
+
+std::string allocation_line(const Result& result, const Allocation& allocation) {
+  const Storage& storage =
+      result.registration().data().storages[static_cast<std::size_t>(allocation.storage)];
+  std::string line =
+      text("  ", padded(Painter::clean(storage.name), 6), " bytes ", allocation.begin, " to ",
+           allocation.begin + allocation.length, " of ", storage.nbytes, ", ",
+           counted(static_cast<std::int64_t>(allocation.layers.size()), "layer", "layers"));
+  if (!storage.device.empty()) line += text(", ", Painter::clean(storage.device));
   return line + "\n";
+}
+
+std::string allocation_lines(const Result& result) {
+  constexpr std::size_t shown = 4;  // engines have one, or one for each layer
+  const std::vector<Allocation> allocations = result.allocations();
+  if (allocations.empty()) return {};
+  std::string lines = "\nallocations, a range to register for each\n";
+  for (std::size_t i = 0; i < std::min(allocations.size(), shown); ++i)
+    lines += allocation_line(result, allocations[i]);
+  if (allocations.size() > shown)
+    lines += text("  and ", allocations.size() - shown, " more; the report lists all\n");
+  return lines;
 }
 
 std::string group_names(const std::vector<std::int32_t>& groups) {
@@ -123,8 +162,11 @@ std::string explain(const Result& result, const TextOptions& options) {
   for (const GroupResult& group : result.groups()) all += group_line(group, painter);
   all += "\nlayers\n";
   for (const Alike& alike : classes_of(result)) all += class_lines(result, alike, painter);
+  all += allocation_lines(result);
+  all += fingerprint_lines(result);
   if (result.chunk_tokens())
-    all += text("\nsmallest legal chunk: ", *result.chunk_tokens(), " tokens\n");
+    all += text("\nsmallest legal chunk: ", *result.chunk_tokens(),
+                " tokens; its multiples are legal too\n");
   return all;
 }
 

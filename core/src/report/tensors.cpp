@@ -39,6 +39,37 @@ std::string views(const LayerResult& layer, std::string_view between) {
   return all;
 }
 
+namespace {
+
+std::string_view why_opaque(std::string_view because) {
+  if (because == "recurrent") return "opaque: states";
+  if (because == "kernel-pages") return "opaque: kernel pages behind synthetic axes";
+  if (because == "axes") return "opaque: axes that the spec does not explain";
+  return "opaque: packed or quantised content";
+}
+
+std::string meaning(const LayerResult& layer) {
+  const auto content = layer.content();
+  if (!content) return std::string(why_opaque(layer.opaque_because()));
+  const std::string key = counted(content->key_elements, "element", "elements");
+  switch (content->form) {
+    case Content::Form::kv_axis:
+      return text("readable: K and V of ", key, " along axis kv");
+    case Content::Form::kv_tensors:
+      return text("readable: K of ", key, " in the first tensor, V of ", content->value_elements,
+                  " in the second");
+    case Content::Form::key:
+      return text("readable: K of ", key, " as content");
+    case Content::Form::latent:
+      return text("readable: a latent of ", key, " as content");
+    case Content::Form::k_beside_v:
+      break;
+  }
+  return text("readable: K of ", key, ", then V of ", content->value_elements, " as content");
+}
+
+}  // namespace
+
 std::string page_facts(const Result& result, const LayerResult& layer, const PageMap& pages) {
   std::string facts =
       text(counted(pages.kernel_pages, "kernel page", "kernel pages"), ", ",
@@ -47,7 +78,7 @@ std::string page_facts(const Result& result, const LayerResult& layer, const Pag
   const std::int64_t left_out = spec ? spec->page_size_bytes - pages.block_bytes : 0;
   if (left_out > 0)
     facts += text(" (", left_out, " of ", spec->page_size_bytes, " left out as padding)");
-  facts += pages.opaque ? ", opaque" : ", readable";
+  facts += ", " + meaning(layer);
   facts += pages.declared ? ", order declared by the rule" : ", order proved";
   return facts;
 }

@@ -1,3 +1,5 @@
+#include <regex>
+
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
@@ -38,8 +40,31 @@ Registration registration() {
   return Registration(std::move(data));
 }
 
-LayerClass one_tensor() {
+const Spec& states() {
+  static const Spec spec = [] {
+    Spec made;
+    made.kind = kvedit::Kind::mamba;
+    return made;
+  }();
+  return spec;
+}
+
+/// K in tensor 0, V in tensor 1, 8 elements of 2 heads and 16 states each.
+const Spec& apart() {
+  static const Spec spec = [] {
+    Spec made;
+    made.kind = kvedit::Kind::full_attention;
+    made.heads = 2;
+    made.head_size = 8;
+    return made;
+  }();
+  return spec;
+}
+
+LayerClass one_tensor(const std::vector<Tensor>& tensors) {
   LayerClass layers;
+  layers.facts.spec = &states();
+  layers.facts.tensors = tensors;
   layers.rule = 0;
   layers.layers = 1;
   layers.tried = {{1, Verdict::no_match, "kind is mamba"}, {0, Verdict::match, ""}};
@@ -55,14 +80,18 @@ LayerClass one_tensor() {
   page.kernel_pages = 2;
   page.block_bytes = 1000;
   page.payload = {{0, 16, 2048, {{0, 400}, {1024, 600}}}};
+  page.reaches = {{0, 16, 8160}};
   layers.slots = 16;
   layers.tokens = 32;
   layers.opaque = true;
   return layers;
 }
 
-LayerClass two_tensors() {
+LayerClass two_tensors(const std::vector<Tensor>& tensors) {
   LayerClass layers;
+  layers.facts.spec = &apart();
+  layers.facts.slots = 16;
+  layers.facts.tensors = tensors;
   layers.layers = 1;
   layers.views = {
       {*find_dtype("bfloat16"), {4, 512}, {1024, 1}, 0, 0, 0, {Role::block, Role::opaque}},
@@ -71,7 +100,14 @@ LayerClass two_tensors() {
   page.blocks = 4;
   page.block_bytes = 1088;
   page.declared = true;
+  for (const std::uint32_t tensor : {0U, 1U}) {
+    page.boxes.push_back({tensor, 0, tensors[tensor].dtype.itemsize, {}});
+    for (const Axis& axis :
+         {Axis{16, 64, Role::token}, Axis{2, 32, Role::head}, Axis{8, 4, Role::content}})
+      page.boxes.back().axes.push_back(axis);
+  }
   page.payload = {{0, 0, 2048, {{0, 1024}}}, {1, 0, 64, {{0, 64}}}};
+  page.reaches = {{0, 0, 7168}, {1, 0, 256}};
   layers.slots = 1;
   layers.tokens = 16;
   return layers;
@@ -89,10 +125,12 @@ std::shared_ptr<Edit> edited() {
                      "group 3",
                      {{"slots", 544}, {"read_as", "one"}, {"slots", 2}}},
                     {Severity::warning, Code::pack_refused, -1, "one", "acme.x", "a\nb", {}}};
-  edit->groups = {{0, kvedit::Kind::mamba, 1, GroupOutcome::served, 32, 16, 1000},
-                  {1, kvedit::Kind::unknown, 0, GroupOutcome::refused, 16, {}, {}}};
+  edit->groups = {
+      {0, kvedit::Kind::mamba, 1, GroupOutcome::served, 32, 16, 1000, Retention::window, 64},
+      {1, kvedit::Kind::unknown, 0, GroupOutcome::refused, 16, {}, {}, Retention::full, {}}};
   edit->chunk_tokens = 32;
-  edit->classes = {one_tensor(), two_tensors()};
+  const std::vector<Cache>& caches = edit->registration.data().caches;
+  edit->classes = {one_tensor(caches[0].tensors), two_tensors(caches[1].tensors)};
   edit->reasons = {"shares one"};
   edit->layers = {{"one", 0, 0, 0, Outcome::edited, 0, -1},
                   {"two", 1, 1, 1, Outcome::scratch, 1, -1},
@@ -105,8 +143,17 @@ std::shared_ptr<Edit> edited() {
 
 }  // namespace
 
+namespace {
+
+/// What fingerprints are is said elsewhere; here only that they are there.
+std::string with_known_prints(const std::string& report) {
+  return std::regex_replace(report, std::regex("kvx1-[0-9a-f]{32}"), "kvx1-...");
+}
+
+}  // namespace
+
 TEST_CASE("a report has every field of the format, in order") {
-  CHECK(write_report(Result(edited())) == R"report({
+  CHECK(with_known_prints(write_report(Result(edited()))) == R"report({
   "schema": "kvedit.report/1",
   "ok": true,
   "kvedit": {"version": "0.1.0", "rule_abi": "1"},
@@ -121,13 +168,18 @@ TEST_CASE("a report has every field of the format, in order") {
     {"severity": "warning", "code": "pack-refused", "group": null, "layer": "one", "rule": "acme.x", "message": "a\u000ab", "facts": {}}
   ],
   "groups": [
-    {"index": 0, "kind": "mamba", "layers": 1, "outcome": "served", "tokens_per_block": 32, "slots_per_block": 16, "block_bytes": 1000},
-    {"index": 1, "kind": "unknown", "layers": 0, "outcome": "refused", "tokens_per_block": 16, "slots_per_block": null, "block_bytes": null}
+    {"index": 0, "kind": "mamba", "layers": 1, "outcome": "served", "tokens_per_block": 32, "slots_per_block": 16, "block_bytes": 1000, "retention": "window", "window_tokens": 64, "fingerprint": "kvx1-..."},
+    {"index": 1, "kind": "unknown", "layers": 0, "outcome": "refused", "tokens_per_block": 16, "slots_per_block": null, "block_bytes": null, "retention": "full", "window_tokens": null, "fingerprint": null}
   ],
   "chunk_tokens": 32,
+  "fingerprint": "kvx1-...",
+  "allocations": [
+    {"storage": "s0", "base": 16, "nbytes": 8160, "layers": ["one", "two"]},
+    {"storage": "s1", "base": 0, "nbytes": 256, "layers": ["two"]}
+  ],
   "layers": [
-    {"name": "one", "group": 0, "outcome": "edited", "rule": "kvedit.mamba-page", "reason": null, "view": {"dtype": "float32", "shape": [4, 2, 128], "stride": [512, 128, 1], "storage_offset": 4, "storage": "s0", "block_axis": 0, "axes": ["block", "kv", "content"]}, "pages": {"blocks": 4, "parts": [{"storage": "s0", "base": 32, "block_stride": 2048, "ranges": [[0, 400], [1024, 600]]}], "block_bytes": 1000, "kernel_pages": 2, "slots": 16, "tokens": 32, "opaque": true, "order": "proved"}, "tried": [{"rule": "acme.\"own\"", "answer": "no-match", "reason": "kind is mamba"}, {"rule": "kvedit.mamba-page", "answer": "match", "reason": null}]},
-    {"name": "two", "group": 1, "outcome": "scratch", "rule": null, "reason": null, "view": [{"dtype": "bfloat16", "shape": [4, 512], "stride": [1024, 1], "storage_offset": 8, "storage": "s0", "block_axis": 0, "axes": ["block", "opaque"]}, {"dtype": "float32", "shape": [16, 4], "stride": [1, 16], "storage_offset": 0, "storage": "s1", "block_axis": 1, "axes": ["head", "block"]}], "pages": {"blocks": 4, "parts": [{"storage": "s0", "base": 16, "block_stride": 2048, "ranges": [[0, 1024]]}, {"storage": "s1", "base": 0, "block_stride": 64, "ranges": [[0, 64]]}], "block_bytes": 1088, "kernel_pages": 1, "slots": 1, "tokens": 16, "opaque": false, "order": "declared"}, "tried": []},
+    {"name": "one", "group": 0, "outcome": "edited", "rule": "kvedit.mamba-page", "reason": null, "view": {"dtype": "float32", "shape": [4, 2, 128], "stride": [512, 128, 1], "storage_offset": 4, "storage": "s0", "block_axis": 0, "axes": ["block", "kv", "content"]}, "pages": {"blocks": 4, "parts": [{"storage": "s0", "base": 32, "block_stride": 2048, "ranges": [[0, 400], [1024, 600]]}], "block_bytes": 1000, "kernel_pages": 2, "slots": 16, "tokens": 32, "opaque": true, "opaque_because": "recurrent", "content": null, "order": "proved"}, "tried": [{"rule": "acme.\"own\"", "answer": "no-match", "reason": "kind is mamba"}, {"rule": "kvedit.mamba-page", "answer": "match", "reason": null}]},
+    {"name": "two", "group": 1, "outcome": "scratch", "rule": null, "reason": null, "view": [{"dtype": "bfloat16", "shape": [4, 512], "stride": [1024, 1], "storage_offset": 8, "storage": "s0", "block_axis": 0, "axes": ["block", "opaque"]}, {"dtype": "float32", "shape": [16, 4], "stride": [1, 16], "storage_offset": 0, "storage": "s1", "block_axis": 1, "axes": ["head", "block"]}], "pages": {"blocks": 4, "parts": [{"storage": "s0", "base": 16, "block_stride": 2048, "ranges": [[0, 1024]]}, {"storage": "s1", "base": 0, "block_stride": 64, "ranges": [[0, 64]]}], "block_bytes": 1088, "kernel_pages": 1, "slots": 1, "tokens": 16, "opaque": false, "opaque_because": null, "content": {"form": "kv-tensors", "key_elements": 8, "value_elements": 8}, "order": "declared"}, "tried": []},
     {"name": "loose", "group": null, "outcome": "excluded", "rule": null, "reason": "shares one", "view": null, "pages": null, "tried": []}
   ]
 }
@@ -142,6 +194,9 @@ TEST_CASE("a report that is not ok shows neither views nor pages") {
   const auto report = boost::json::parse(write_report(Result(edit)));
   CHECK(report.at("ok") == false);
   CHECK(report.at("chunk_tokens").is_null());
+  CHECK(report.at("allocations").as_array().empty());
+  CHECK(report.at("fingerprint").is_null());
+  CHECK(report.at("groups").at(0).at("fingerprint").is_null());
   CHECK(report.at("problems").at(0).at("severity") == "error");
   REQUIRE(report.at("layers").as_array().size() == 3);
   for (const auto& layer : report.at("layers").as_array()) {
@@ -157,7 +212,7 @@ TEST_CASE("an empty report is valid") {
   CHECK(report.at("schema") == "kvedit.report/1");
   CHECK(report.at("profile") == "native");
   CHECK(report.at("purpose") == "prefix");
-  CHECK(report.as_object().size() == 10);
-  for (const char* list : {"rules", "problems", "groups", "layers"})
+  CHECK(report.as_object().size() == 12);
+  for (const char* list : {"rules", "problems", "groups", "allocations", "layers"})
     CHECK(report.at(list).as_array().empty());
 }

@@ -98,10 +98,12 @@ TEST_CASE("explain: from what shape to what, by which rule, with the numbers") {
   const Result result = edited(kernel_paged(), kernel_pages());
   REQUIRE(result.ok());
   const std::string text = explain(result);
-  check_has(text, {"tiny", "1 layer", "attn", "edited", "test.pages", "[68, 1, 32, 512]",
-                   "[16384, 16384, 512, 1]", "[4, 2, 544, 1, 256]", "[278528, 139264, 256, 256, 1]",
-                   "17 kernel pages", "544 slots", "557056", "opaque",
-                   "smallest legal chunk: 544 tokens", "full_attention", "served"});
+  check_has(text,
+            {"tiny", "1 layer", "attn", "edited", "test.pages", "[68, 1, 32, 512]",
+             "[16384, 16384, 512, 1]", "[4, 2, 544, 1, 256]", "[278528, 139264, 256, 256, 1]",
+             "17 kernel pages", "544 slots", "557056", "opaque",
+             "smallest legal chunk: 544 tokens; its multiples are legal too", "full_attention",
+             "served", "retention full", "s0     bytes 0 to 2228224 of 4194304, 1 layer, cpu"});
 }
 
 TEST_CASE("explain: how much padding is left out") {

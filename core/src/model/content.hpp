@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include <kvedit/result.hpp>
+
+#include "model/edit.hpp"
+
+namespace kvedit {
+
+/// Where K and V lie in a page whose boxes name their axes; nothing where elements are not plain K
+/// and V (or a latent) of a head by position: packed, quantised, an indexer's, or of no known kind.
+std::optional<Content> plain_content(const LayerFacts& facts, std::span<const Box> boxes);
+
+/// Why a class is opaque; empty when it is not.
+std::string_view opaque_because(const LayerClass& of);
+
+/// Kinds that keep one latent for each state in place of K and V of heads.
+bool is_latent(const Spec& spec);
+
+}  // namespace kvedit
