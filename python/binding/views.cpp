@@ -118,7 +118,7 @@ class ViewMaker {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw Raised{};
     PyErr_Clear();
     const Ref typed = Ref::take(PyObject_CallMethod(tensor, "storage", nullptr));
-    return Ref::take(PyObject_CallMethod(typed.get(), "_untyped", nullptr));
+    return Ref::take(PyObject_CallMethod(typed.get(), "untyped", nullptr));
   }
 
   const LiveCaches& live_;

@@ -72,6 +72,10 @@ def test_objects_say_what_the_report_says(host, given):
     assert [(g.index, g.kind, g.outcome, g.layers) for g in result.groups] == [
         (g["index"], g["kind"], g["outcome"], g["layers"]) for g in report["groups"]
     ]
+    assert result.fingerprint == report["fingerprint"]
+    assert [(g.retention, g.window_tokens, g.fingerprint) for g in result.groups] == [
+        (g["retention"], g["window_tokens"], g["fingerprint"]) for g in report["groups"]
+    ]
     assert [each._asdict() for each in result.problems] == report["problems"]
     assert list(result.layers) == [each["name"] for each in report["layers"]]
     for layer, given_layer in zip(result.layers.values(), report["layers"]):

@@ -67,8 +67,10 @@ class Torch:
 
     def tensor_like(self, tensor, shape=None, stride=None, offset=None, dtype=None):
         if dtype is not None:
-            whole = torch.empty(0, dtype=getattr(torch, dtype), device="meta")
-            tensor = whole.set_(untyped(tensor), 0, tensor.shape, tensor.stride())
+            like, whole = tensor, torch.empty(0, dtype=getattr(torch, dtype), device="meta")
+            items = untyped(like).nbytes() // whole.element_size()
+            whole.set_(untyped(like), 0, (items,), (1,))
+            tensor = whole.as_strided(like.shape, like.stride(), like.storage_offset())
         return tensor.as_strided(
             shape or tensor.shape, stride or tensor.stride(),
             tensor.storage_offset() if offset is None else offset,
@@ -87,7 +89,7 @@ class Torch:
 
 
 def untyped(tensor):
-    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()._untyped()
+    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage().untyped()
 
 
 @pytest.fixture(params=[StandIn, pytest.param(Torch, marks=pytest.mark.torch)], ids=lambda m: m.name)

@@ -160,6 +160,10 @@ class Group:
     tokens_per_block: int
     slots_per_block: int | None
     block_bytes: int | None
+    retention: str | None
+    window_tokens: int | None
+    fingerprint: str | None
+    """Names the bytes of the group's blocks; equal where they are laid out alike."""
     fields: Mapping[str, Any] = field(repr=False, compare=False)
 
     @classmethod
@@ -172,5 +176,8 @@ class Group:
             given["tokens_per_block"],
             given["slots_per_block"],
             given["block_bytes"],
+            given.get("retention"),
+            given.get("window_tokens"),
+            given.get("fingerprint"),
             given,
         )

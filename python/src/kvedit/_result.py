@@ -84,6 +84,12 @@ class Result:
     def groups(self) -> tuple[Group, ...]:
         return tuple(Group._of(given) for given in self._report()["groups"])
 
+    @property
+    def fingerprint(self) -> str | None:
+        """Names the layout of all groups; None when the result is not ok."""
+        found: str | None = self._report().get("fingerprint")
+        return found
+
     def views(self, kv_caches: Mapping[str, Any]) -> dict[str, Any]:
         """Tensors over the same storages, with dtype, shape, strides and offset as planned.
 

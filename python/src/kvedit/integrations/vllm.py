@@ -23,7 +23,7 @@ __all__ = ["CaptureConnector"]
 try:
     from vllm.logger import init_logger
 
-    logger: logging.Logger = init_logger(__name__)
+    logger: logging.Logger = init_logger("vllm.kvedit")  # vLLM shows its own loggers only
 except ImportError:
     logger = logging.getLogger(__name__)
 
