@@ -188,13 +188,9 @@ Faults judge_refusal(const Truth& truth, const Result& result, Excuse excuse, Ta
   for (const LayerTruth& layer : truth.layers) {
     kernel_paged |= layer.fate == Fate::served && layer.kernel_pages != 1;
     accident |= layer.fate == Fate::served && layer.blocks == 1;  // any axis may hold one block
-    // A list of states in one page has a view only in whole elements of the first.
-    if (layer.fate == Fate::served && layer.recurrent && layer.window &&
-        static_cast<std::int64_t>(layer.owned.front().size()) % layer.item != 0)
-      allowed.insert(Code::profile);
     if (layer.may_refuse) allowed.insert(layer.codes.begin(), layer.codes.end());
   }
-  if (kernel_paged) allowed.insert({Code::granularity_mismatch, Code::profile});
+  if (kernel_paged) allowed.insert(Code::granularity_mismatch);
   const std::set<Code> of_a_claim{Code::not_tiled, Code::block_count, Code::outside_page,
                                   Code::placement_mismatch};
   const bool follows = error_codes(result).size() > 1;  // the layer it shares was refused
@@ -206,7 +202,6 @@ Faults judge_refusal(const Truth& truth, const Result& result, Excuse excuse, Ta
       faults.push_back("refused, but it is right: " + std::string(to_text(problem.code)) + ": " +
                        problem.message);
   const std::set<Code> codes = error_codes(result);
-  if (codes.contains(Code::profile)) ++tally.not_shown;
   if (codes.contains(Code::granularity_mismatch)) ++tally.unclaimed;
   return faults;
 }

@@ -14,7 +14,6 @@ struct Tally {
   std::size_t served = 0;
   std::size_t refused = 0;    ///< by both
   std::size_t unclaimed = 0;  ///< k > 1 that no rule claims
-  std::size_t not_shown = 0;  ///< `profile`
   std::size_t undetermined = 0;
   std::size_t layers = 0;        ///< compared byte by byte
   std::size_t kernel_paged = 0;  ///< of those

@@ -280,8 +280,6 @@ class Construction {
     if (layer.k > 1 && ((counted && layer.tail > 0) || (!counted && layer.scales > 0)))
       known.no_rule = "kernel pages that only the placement counts";
     if (!layer.engine_order) known.no_rule = "axes in no engine's order";
-    const std::int64_t cut = item_of(t) * 2 * page.states;
-    known.uneven = !recurrent && (layer.k > 1 || has_axis(t, 'j')) && page.content % cut != 0;
   }
 
   void know_block(const LayerRecipe& layer, const Page& page, const Place& place,

@@ -15,8 +15,7 @@ void show(std::uint64_t first, std::uint64_t cases, const DrawnTally& tally) {
   std::cout << "drawn: " << cases << " cases from seed " << first << ": " << tally.served
             << " served (" << tally.layers << " layers, " << tally.kernel_paged
             << " of them kernel-paged, " << tally.several << " in several tensors), "
-            << tally.not_shown << " that the profile cannot show, " << tally.not_unique
-            << " by the definition\n";
+            << tally.not_unique << " by the definition\n";
   for (const auto& [why, refused] : tally.no_rule)
     std::cout << "drawn: " << refused << " refused: " << why << "\n";
 }

@@ -115,8 +115,6 @@ Faults judge_refusal(const Drawn& drawn, const Result& result, DrawnTally& tally
     const KnownLayer* layer = find(drawn, problem.layer);
     if (layer != nullptr && no_rule_could(*layer, problem))
       ++tally.no_rule[layer->no_rule];
-    else if (layer != nullptr && layer->uneven && problem.code == Code::profile)
-      ++tally.not_shown;
     else
       faults.push_back("refused, but it is right: " + std::string(to_text(problem.code)) + ": " +
                        problem.message);

@@ -17,7 +17,6 @@ struct DrawnTally {
   std::size_t layers = 0;                      ///< compared byte by byte
   std::size_t kernel_paged = 0;                ///< of those
   std::size_t several = 0;                     ///< of those: registered in several tensors
-  std::size_t not_shown = 0;                   ///< refused: its bytes divide into no synthetic view
   std::map<std::string, std::size_t> no_rule;  ///< refused: why no rule could have claimed it
   std::size_t not_unique = 0;                  ///< judged by the definition instead
   Tally by_definition;

@@ -26,8 +26,7 @@ void show(const char* what, std::uint64_t first, std::uint64_t cases, const Tall
             << " served (" << tally.layers << " layers, " << tally.kernel_paged
             << " of them kernel-paged), " << tally.refused << " refused (" << tally.other_codes
             << " with another code), " << tally.unclaimed << " kernel-paged that no rule claims, "
-            << tally.not_shown << " that the profile cannot show, " << tally.undetermined
-            << " undetermined\n";
+            << tally.undetermined << " undetermined\n";
 }
 
 Faults faults_of(const RegistrationData& data, const Host& host, Excuse excuse, Tally& tally) {

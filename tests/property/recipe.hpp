@@ -88,7 +88,6 @@ struct KnownLayer {
   bool needs_rule = false;  ///< several entries make a block
   std::string no_rule;      ///< why no honest rule could know this layout, or empty
   bool window = false;      ///< each block owns one run of a page
-  bool uneven = false;      ///< does not divide into the slots of a synthetic view
   std::vector<reference::RunSet> payload, owned;  ///< by block
 };
 

@@ -1,7 +1,5 @@
 #include "present/attention.hpp"
 
-#include "base/int128.hpp"
-#include "base/text.hpp"
 #include "model/content.hpp"
 
 namespace kvedit::present {
@@ -13,35 +11,36 @@ bool heads_first(const Box& box) {
   return head && token && head->stride > token->stride;
 }
 
-std::int64_t kernel_pages(const Box& box) { return axis_of(box, Role::kernel_page)->extent; }
+bool halves_divide(const LayerFacts& facts, const Box& box) {
+  const std::int64_t elements = block_bytes(box) / facts.tensors[box.tensor].dtype.itemsize;
+  return elements % facts.slots == 0 && elements / facts.slots % 2 == 0;
+}
 
-std::variant<Shown, Failure> synthetic(const LayerFacts& facts, const ProvedPage& page,
-                                       const Box& box, Cut cut) {
+/// Nothing when the slots do not divide a block.
+std::optional<Shown> synthetic(const LayerFacts& facts, const ProvedPage& page, const Box& box,
+                               Cut cut) {
   const DType& dtype = facts.tensors[box.tensor].dtype;
   const std::int64_t elements = block_bytes(box) / dtype.itemsize;
   const std::int64_t slots = facts.slots;
-  const std::int64_t planes = cut == Cut::halves ? 2 : 1;
-  if (elements % planes != 0 || elements / planes % slots != 0)
-    return cannot_show(text("its ", kernel_pages(box), " kernel pages have ", elements,
-                            " elements a block, which ", planes, " x ", slots,
-                            " slots do not divide; use profile bytes"),
-                       {{"elements", elements}, {"slots", slots}});
-  const std::int64_t width = elements / planes / slots;
+  if (elements % slots != 0) return std::nullopt;
+  const bool halves = cut == Cut::halves && halves_divide(facts, box);
+  const std::int64_t width = elements / slots / (halves ? 2 : 1);
   const ViewAxis blocks{page.blocks, axis_of(box, Role::block)->stride / dtype.itemsize,
                         Role::block};
   const ViewAxis tokens{slots, width, Role::opaque}, content{width, 1, Role::opaque};
   Shown shown;
-  shown.slots = facts.slots;
-  if (cut == Cut::halves)
+  shown.slots = slots;
+  if (halves) {
     shown.views.push_back(make_view(
         dtype, box.tensor, box.offset,
         {blocks, {2, elements / 2, Role::opaque}, tokens, {1, width, Role::opaque}, content}));
-  else if (cut == Cut::heads_first || (cut == Cut::by_memory && heads_first(box)))
-    shown.views.push_back(make_view(dtype, box.tensor, box.offset,
-                                    {blocks, {1, elements, Role::opaque}, tokens, content}));
-  else
-    shown.views.push_back(make_view(dtype, box.tensor, box.offset,
-                                    {blocks, tokens, {1, width, Role::opaque}, content}));
+    return shown;
+  }
+  const bool heads_outside =
+      cut == Cut::heads_first || (cut != Cut::tokens_first && heads_first(box));
+  const HeadOrder order = heads_outside ? HeadOrder::heads_first : HeadOrder::tokens_first;
+  shown.views.push_back(
+      make_view(dtype, box.tensor, box.offset, slot_axes(blocks, slots, width, order)));
   return shown;
 }
 
@@ -56,24 +55,19 @@ bool dense_planes(const Box& box) {
   return dense(plane);
 }
 
-std::variant<Shown, Failure> synthetic_planes(const LayerFacts& facts, const ProvedPage& page,
-                                              const Box& box) {
+/// One slot for each plane where the states do not divide it.
+Shown synthetic_planes(const LayerFacts& facts, const ProvedPage& page, const Box& box) {
   const DType& dtype = facts.tensors[box.tensor].dtype;
   const std::int64_t elements = block_bytes(box) / 2 / dtype.itemsize;
-  const std::int64_t slots = facts.slots;
-  if (elements % slots != 0)
-    return cannot_show(text("its ", kernel_pages(box), " kernel pages have ", elements,
-                            " elements a plane and block, which ", slots,
-                            " slots do not divide; use the page map"),
-                       {{"elements", elements}, {"slots", slots}});
-  const std::int64_t width = elements / slots;
+  const std::int64_t cuts = elements % facts.slots == 0 ? facts.slots : 1;
+  const std::int64_t width = elements / cuts;
   Shown shown;
   shown.slots = facts.slots;
   shown.views.push_back(
       make_view(dtype, box.tensor, box.offset,
                 {{2, axis_of(box, Role::kv)->stride / dtype.itemsize, Role::opaque},
                  {page.blocks, axis_of(box, Role::block)->stride / dtype.itemsize, Role::block},
-                 {slots, width, Role::opaque},
+                 {cuts, width, Role::opaque},
                  {1, width, Role::opaque},
                  {width, 1, Role::opaque}}));
   return shown;
@@ -96,7 +90,7 @@ Shown as_registered(const LayerFacts& facts, const ProvedPage& page) {
   return shown;
 }
 
-std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage& page, Cut cut) {
+std::optional<Shown> sub_paged(const LayerFacts& facts, const ProvedPage& page, Cut cut) {
   const Box& box = page.boxes.front();
   ProvedPage merged = page;
   for (Box& each : merged.boxes) {
@@ -108,8 +102,9 @@ std::variant<Shown, Failure> sub_paged(const LayerFacts& facts, const ProvedPage
   const bool one_box =
       page.boxes.size() == 1 && box.item_bytes == facts.tensors[box.tensor].dtype.itemsize;
   if (one_box && !is_latent(*facts.spec) && dense(box) && (apart || !one_entry)) {
-    auto shown = synthetic(facts, page, box, cut);
-    if (!one_entry || std::holds_alternative<Shown>(shown)) return shown;
+    const bool names_say_more = one_entry && cut == Cut::halves && !halves_divide(facts, box);
+    auto shown = names_say_more ? std::nullopt : synthetic(facts, page, box, cut);
+    if (!one_entry || shown) return shown;
   } else if (one_box && apart && dense_planes(box)) {
     return synthetic_planes(facts, page, box);
   }

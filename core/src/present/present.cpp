@@ -35,7 +35,7 @@ Shown one_slot(const LayerClass& of) {
   return shown;
 }
 
-std::variant<Shown, Failure> shown_as(const LayerClass& of, Cut cut) {
+Shown shown_as(const LayerClass& of, Cut cut) {
   const ProvedPage& page = *of.page;
   const bool claimed = of.rule >= 0;
   if (claimed && of.facts.spec->recurrent()) {
@@ -43,24 +43,24 @@ std::variant<Shown, Failure> shown_as(const LayerClass& of, Cut cut) {
     if (page.window) return states_in_page(of.facts, page, cut);
   }
   if (hides_payload(page)) return one_slot(of);
-  if (axis_of(page.boxes.front(), Role::kernel_page)) return sub_paged(of.facts, page, cut);
-  return as_registered(of.facts, page);
+  if (!axis_of(page.boxes.front(), Role::kernel_page)) return as_registered(of.facts, page);
+  if (auto shown = sub_paged(of.facts, page, cut)) return *std::move(shown);
+  return one_slot(of);
 }
 
-std::variant<Shown, Failure> for_lmcache(const LayerClass& of, const Reader& reader) {
+Shown for_lmcache(const LayerClass& of, const Reader& reader) {
   if (of.rule >= 0 && of.facts.spec->recurrent() && of.facts.tensors.size() == 1)
     return reader.recurrent_rows == RecurrentRows::page
                ? state_page(of.facts, *of.page, reader.order)
                : state_row(of.facts, *of.page, reader.order);
-  auto shown = shown_as(of, lmcache_cut(of, reader.order));
-  auto* made = std::get_if<Shown>(&shown);
-  if (!made || of.facts.spec->recurrent()) return shown;
-  cut_unread(of, reader.order, *made);
-  order_lone_head(made->views, reader.order);
+  Shown shown = shown_as(of, lmcache_cut(of, reader.order));
+  if (of.facts.spec->recurrent()) return shown;
+  cut_unread(of, reader.order, shown);
+  order_lone_head(shown.views, reader.order);
   return shown;
 }
 
-std::variant<Shown, Failure> shown_in(const LayerClass& of, Profile profile, const Reader& reader) {
+Shown shown_in(const LayerClass& of, Profile profile, const Reader& reader) {
   if (profile == Profile::lmcache) return for_lmcache(of, reader);
   return shown_as(of, profile == Profile::packed ? Cut::by_memory : Cut::halves);
 }
@@ -86,13 +86,7 @@ std::variant<std::vector<ViewShape>, Failure> as_bytes(const LayerClass& of) {
 std::optional<Failure> present(LayerClass& of, Profile profile, const Reader& reader) {
   if (of.rule < 0)
     for (Box& box : of.page->boxes) name_axes(of.facts, box);
-  auto shown = shown_in(of, profile, reader);
-  if (auto* failure = std::get_if<Failure>(&shown)) {
-    // What native cannot cut, bytes can still show; the page itself does not depend on the profile.
-    if (profile != Profile::bytes) return *failure;
-    shown = Shown{{}, of.facts.spec->recurrent() ? 1 : of.facts.slots, true};
-  }
-  Shown& page = std::get<Shown>(shown);
+  Shown page = shown_in(of, profile, reader);
   of.slots = page.slots;
   of.opaque = page.opaque;
   of.views = std::move(page.views);

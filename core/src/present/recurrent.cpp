@@ -36,21 +36,18 @@ HeadOrder row_order(std::string_view layout) {
   return HeadOrder::heads_first;
 }
 
-std::variant<Shown, Failure> states_in_page(const LayerFacts& facts, const ProvedPage& page,
-                                            Cut cut) {
+Shown states_in_page(const LayerFacts& facts, const ProvedPage& page, Cut cut) {
   const PartShape& owned = page.owned.front();
-  const DType& dtype = facts.tensors[0].dtype;
-  const std::int64_t item = dtype.itemsize;
+  const DType& registered = facts.tensors[0].dtype;
   const std::int64_t bytes = facts.spec->page_size_bytes;
-  if (bytes % item != 0 || owned.block_stride % item != 0)
-    return cannot_show(
-        text("its page of ", bytes, " bytes, ", owned.block_stride,
-             " apart, is no whole number of ", dtype.name, " elements; use profile bytes"),
-        {{"page_size_bytes", bytes}, {"itemsize", item}});
-  const std::int64_t stride = owned.block_stride / item, elements = bytes / item;
+  const bool whole =
+      bytes % registered.itemsize == 0 && owned.block_stride % registered.itemsize == 0;
+  const DType dtype = whole ? registered : *find_dtype("uint8");
+  const std::int64_t stride = owned.block_stride / dtype.itemsize,
+                     elements = bytes / dtype.itemsize;
   const std::int64_t slots = facts.spec->block_size;
   Shown shown;
-  if (elements % 2 != 0 || elements / 2 % slots != 0) {
+  if (!whole || elements % 2 != 0 || elements / 2 % slots != 0) {
     shown.views.push_back(make_view(dtype, owned.tensor, owned.offset,
                                     {{page.blocks, stride, Role::block},
                                      {1, elements, Role::opaque},

@@ -1,14 +1,12 @@
 #pragma once
 
-#include <variant>
-
 #include "present/shape.hpp"
 
 namespace kvedit::present {
 
-/// States in one page: the whole page, cut into `block_size` slots where that divides it.
-std::variant<Shown, Failure> states_in_page(const LayerFacts& facts, const ProvedPage& page,
-                                            Cut cut);
+/// States in one page: the whole page, cut into `block_size` slots where that divides it, else one
+/// slot, of bytes when the page is no whole number of elements.
+Shown states_in_page(const LayerFacts& facts, const ProvedPage& page, Cut cut);
 
 /// One row of states: cut into `block_size` slots that may reach into the page's own padding; as
 /// registered with one slot where no width fits.

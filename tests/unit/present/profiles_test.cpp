@@ -127,12 +127,24 @@ TEST_CASE("present: first in memory decides, not in the order of axes") {
   check_view(shown(layer, Profile::packed, &plan), "bfloat16", {4, 16, 1, 32}, {512, 32, 32, 1});
 }
 
-TEST_CASE("present: where no width fills the page exactly, only bytes show it") {
+TEST_CASE("present: where slots do not divide the page in halves, they divide the whole") {
+  // 3 heads of 5 elements in each of 16 slots: 15 for each slot, no two halves.
+  const Layer layer{attention(16, 480, 3, 5), {contiguous("bfloat16", {8, 3, 8, 5})}, 4};
+  const Plan plan = named(layer, {B, H, T, C});
+  for (const Profile profile : {Profile::native, Profile::packed})
+    check_view(shown(layer, profile, &plan), "bfloat16", {4, 1, 16, 15}, {240, 240, 15, 1});
+}
+
+TEST_CASE("present: a page that slots do not divide is one slot") {
   // 24 tokens do not divide 512 elements.
   const Layer layer{attention(24, 1024, 2, 8), {contiguous("bfloat16", {8, 2, 8, 16})}, 4};
   const Plan plan = named(layer, {B, H, T, C});
-  check_refused(shown(layer, Profile::native, &plan));
-  check_refused(shown(layer, Profile::packed, &plan));
+  for (const Profile profile : {Profile::native, Profile::packed}) {
+    const Presented made = shown(layer, profile, &plan);
+    check_view(made, "bfloat16", {4, 1, 512}, {512, 512, 1});
+    CHECK(made.of.slots == 24);
+    CHECK(made.of.opaque);
+  }
   check_view(shown(layer, Profile::bytes, &plan), "uint8", {4, 1024}, {1024, 1});
 }
 
