@@ -98,18 +98,17 @@ void RegistrationReader::read_dtype(const Item& tensor, DType& out) {
   required(tensor, "dtype", name);
   optional(tensor, "itemsize", itemsize);
   if (!ok()) return;
-  const std::string where = tensor.pointer();
+  const auto at = [&](const char* field) { return tensor.pointer() + field; };
   const auto known = find_dtype(name);
   if (!known && !itemsize)
-    return fail(where + "/dtype", excerpt(name) +
-                                      " is no known dtype; give the bytes of one "
-                                      "element as itemsize beside it");
+    return fail(at("/dtype"), excerpt(name) +
+                                  " is no known dtype; give the bytes of one "
+                                  "element as itemsize beside it");
   if (known && itemsize && *itemsize != known->itemsize)
-    return fail(where + "/itemsize", std::to_string(*itemsize) + " bytes, but an element of " +
-                                         name + " has " + std::to_string(known->itemsize));
+    return fail(at("/itemsize"), std::to_string(*itemsize) + " bytes, but an element of " + name +
+                                     " has " + std::to_string(known->itemsize));
   if (itemsize && (*itemsize < 1 || *itemsize > 256))
-    return fail(where + "/itemsize",
-                std::to_string(*itemsize) + " where 1 to 256 bytes are wanted");
+    return fail(at("/itemsize"), std::to_string(*itemsize) + " where 1 to 256 bytes are wanted");
   out = known ? *known : opaque_dtype(name, static_cast<std::uint32_t>(*itemsize));
 }
 

@@ -111,8 +111,8 @@ struct Edit {
   std::optional<std::int64_t> chunk_tokens;
   std::vector<LayerClass> classes;
   std::vector<LayerEntry> layers;
-  std::vector<std::string> reasons;  // why layers are excluded
-  std::vector<Part> parts;  // payload of all served layers
+  std::vector<std::string> reasons;                 // why layers are excluded
+  std::vector<Part> parts;                          // payload of all served layers
   std::vector<std::optional<ReadBack>> read_backs;  // of layers, where the profile has them
 };
 

@@ -36,7 +36,7 @@ struct RegistrationIndex {
   std::vector<LayerRef> layers;              // by group and order in it
   std::vector<std::size_t> group_begin;      // [group] → its first layer; one more at the end
   std::vector<std::int32_t> ungrouped;       // caches of no group
-  std::vector<TensorPlace> places;                 // of all tensors of all caches
+  std::vector<TensorPlace> places;           // of all tensors of all caches
   std::vector<std::size_t> place_begin;      // [cache] → its first place
   std::vector<std::int32_t> alike_cache;     // [cache] → first with alike tensors
   std::vector<std::int32_t> alike_group;     // [group] → first with the same flags

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 #include <string_view>
 #include <unordered_map>
 
@@ -7,6 +6,7 @@
 
 #include "model/index.hpp"
 #include "model/layer_facts.hpp"
+#include "model/twins.hpp"
 
 namespace kvedit {
 namespace {
@@ -116,43 +116,6 @@ void index_layers(const RegistrationData& data, const Numbering& caches, const N
   for (std::size_t c = 0; c < data.caches.size(); ++c)
     if (!grouped[c] && caches.find(data.caches[c].layer) == static_cast<std::int32_t>(c))
       index.ungrouped.push_back(static_cast<std::int32_t>(c));
-}
-
-bool placed_apart(const RegistrationData& data, const LayerRef& a, const LayerRef& b) {
-  if (a.placement < 0 || b.placement < 0) return false;
-  const Placement& p = data.placements[static_cast<std::size_t>(a.placement)];
-  const Placement& q = data.placements[static_cast<std::size_t>(b.placement)];
-  return a.placed_storage != b.placed_storage || a.placed_at != b.placed_at ||
-         p.block_stride != q.block_stride;
-}
-
-bool same_place(const RegistrationData& data, const LayerRef& a, const LayerRef& b) {
-  const auto tensors = [&](const LayerRef& layer) -> const std::vector<Tensor>& {
-    return data.caches[static_cast<std::size_t>(layer.cache)].tensors;
-  };
-  return a.spec == b.spec && tensors(a) == tensors(b) && *a.name != *b.name &&
-         !placed_apart(data, a, b);
-}
-
-/// Layers of one group with the same spec and the same tensors at one place, in the order of the
-/// layers. Who has no view of its own is no twin: nobody would move the bytes.
-void find_twins(const RegistrationData& data, std::size_t group, RegistrationIndex& index) {
-  std::multimap<std::pair<std::int32_t, std::int64_t>, std::size_t> at;
-  for (std::size_t l = index.group_begin[group]; l < index.group_begin[group + 1]; ++l) {
-    LayerRef& layer = index.layers[l];
-    if (layer.cache < 0 || !layer.spec->has_layer_views) continue;
-    const Cache& cache = data.caches[static_cast<std::size_t>(layer.cache)];
-    if (cache.tensors.empty()) continue;
-    const std::pair place(index.places_of(layer.cache)->storage, cache.tensors[0].storage_offset);
-    const auto [begin, end] = at.equal_range(place);
-    const auto twin = std::find_if(begin, end, [&](const auto& earlier) {
-      return same_place(data, layer, index.layers[earlier.second]);
-    });
-    if (twin != end)
-      layer.twin = static_cast<std::int32_t>(twin->second);
-    else
-      at.emplace(place, l);
-  }
 }
 
 std::vector<std::int32_t> alike_caches(const std::vector<Cache>& caches) {
