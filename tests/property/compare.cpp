@@ -183,10 +183,11 @@ std::set<Code> error_codes(const Result& result) {
 /// A refusal of what the reference serves: allowed only where rules and profiles come in.
 Faults judge_refusal(const Truth& truth, const Result& result, Excuse excuse, Tally& tally) {
   bool kernel_paged = false;
-  bool accident = excuse == Excuse::accident;
+  bool accident = excuse == Excuse::accident, of_no_rule = false;
   std::set<Code> allowed;
   for (const LayerTruth& layer : truth.layers) {
     kernel_paged |= layer.fate == Fate::served && layer.kernel_pages != 1;
+    of_no_rule |= layer.fate == Fate::served && layer.kernel_pages != 1 && !layer.known_kind;
     accident |= layer.fate == Fate::served && layer.blocks == 1;  // any axis may hold one block
     // A list of states in one page has a view only in whole elements of the first.
     if (layer.fate == Fate::served && layer.recurrent && layer.window &&
@@ -194,9 +195,9 @@ Faults judge_refusal(const Truth& truth, const Result& result, Excuse excuse, Ta
       allowed.insert(Code::profile);
     if (layer.may_refuse) allowed.insert(layer.codes.begin(), layer.codes.end());
   }
-  if (kernel_paged) allowed.insert({Code::granularity_mismatch, Code::profile});
-  const std::set<Code> of_a_claim{Code::not_tiled, Code::block_count, Code::outside_page,
-                                  Code::placement_mismatch};
+  if (kernel_paged) allowed.insert(Code::profile);
+  if (kernel_paged && (accident || of_no_rule)) allowed.insert(Code::granularity_mismatch);
+  const std::set<Code> of_a_claim{Code::not_tiled, Code::block_count, Code::outside_page};
   const bool follows = error_codes(result).size() > 1;  // the layer it shares was refused
   Faults faults;
   for (const Problem& problem : result.problems())

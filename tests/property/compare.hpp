@@ -23,8 +23,9 @@ struct Tally {
 
 /// How far a refusal of what the reference serves is excused.
 enum class Excuse {
-  unclaimed,  ///< k > 1 that no rule claims, or that the profile cannot show
-  accident,   ///< also: a rule claims by its names an axis that holds the blocks only by accident
+  no_rule,   ///< k > 1 of a kind that no rule knows, or that the profile cannot show
+  accident,  ///< also: k > 1 that no rule claims; a rule claims by its names an axis that holds the
+             ///< blocks only by accident
 };
 
 /// What is wrong with the result by the reference; empty when nothing is.

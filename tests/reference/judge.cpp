@@ -213,6 +213,7 @@ LayerTruth judge_layer(const RegistrationData& data, std::size_t group_index, st
   layer.group = static_cast<std::int32_t>(group_index);
   layer.blocks = group.num_blocks.value_or(data.num_blocks);
   layer.recurrent = spec.recurrent();
+  layer.known_kind = spec.kind != Kind::unknown;
   layer.scratch = purpose == Purpose::prefix && !spec.prefix_cacheable;
   layer.tokens = tokens_of(data, group, spec);
   const std::string excluded = exclusion(data, group, position);
