@@ -180,14 +180,24 @@ std::set<Code> error_codes(const Result& result) {
   return codes;
 }
 
+/// No rule says that the kernel pages of the layer are consecutive, for a reason with a name.
+bool of_no_rule(const Truth& truth, const Problem& problem, Tally& tally) {
+  if (problem.code != Code::granularity_mismatch || !problem.rule.empty()) return false;
+  for (const LayerTruth& layer : truth.layers)
+    if (layer.name == problem.layer && layer.kernel_pages != 1 && !layer.no_rule.empty()) {
+      ++tally.no_rule[layer.no_rule];
+      return true;
+    }
+  return false;
+}
+
 /// A refusal of what the reference serves: allowed only where rules and profiles come in.
 Faults judge_refusal(const Truth& truth, const Result& result, Excuse excuse, Tally& tally) {
   bool kernel_paged = false;
-  bool accident = excuse == Excuse::accident, of_no_rule = false;
+  bool accident = excuse == Excuse::accident;
   std::set<Code> allowed;
   for (const LayerTruth& layer : truth.layers) {
     kernel_paged |= layer.fate == Fate::served && layer.kernel_pages != 1;
-    of_no_rule |= layer.fate == Fate::served && layer.kernel_pages != 1 && !layer.known_kind;
     accident |= layer.fate == Fate::served && layer.blocks == 1;  // any axis may hold one block
     // A list of states in one page has a view only in whole elements of the first.
     if (layer.fate == Fate::served && layer.recurrent && layer.window &&
@@ -196,12 +206,13 @@ Faults judge_refusal(const Truth& truth, const Result& result, Excuse excuse, Ta
     if (layer.may_refuse) allowed.insert(layer.codes.begin(), layer.codes.end());
   }
   if (kernel_paged) allowed.insert(Code::profile);
-  if (kernel_paged && (accident || of_no_rule)) allowed.insert(Code::granularity_mismatch);
+  if (kernel_paged && excuse == Excuse::accident) allowed.insert(Code::granularity_mismatch);
   const std::set<Code> of_a_claim{Code::not_tiled, Code::block_count, Code::outside_page};
   const bool follows = error_codes(result).size() > 1;  // the layer it shares was refused
   Faults faults;
   for (const Problem& problem : result.problems())
     if (problem.severity == Severity::error && !allowed.contains(problem.code) &&
+        !of_no_rule(truth, problem, tally) &&
         !(accident && !problem.rule.empty() && of_a_claim.contains(problem.code)) &&
         !(follows && problem.code == Code::missing_spec))
       faults.push_back("refused, but it is right: " + std::string(to_text(problem.code)) + ": " +

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,10 @@ namespace kvedit::property {
 /// How a result was allowed to differ from the reference, for statistics.
 struct Tally {
   std::size_t served = 0;
-  std::size_t refused = 0;    ///< by both
-  std::size_t unclaimed = 0;  ///< k > 1 that no rule claims
-  std::size_t not_shown = 0;  ///< `profile`
+  std::size_t refused = 0;                     ///< by both
+  std::size_t unclaimed = 0;                   ///< k > 1 that no rule claims
+  std::map<std::string, std::size_t> no_rule;  ///< of those: excused by a reason with a name
+  std::size_t not_shown = 0;                   ///< `profile`
   std::size_t undetermined = 0;
   std::size_t layers = 0;        ///< compared byte by byte
   std::size_t kernel_paged = 0;  ///< of those
@@ -23,7 +25,7 @@ struct Tally {
 
 /// How far a refusal of what the reference serves is excused.
 enum class Excuse {
-  no_rule,   ///< k > 1 of a kind that no rule knows, or that the profile cannot show
+  no_rule,   ///< k > 1 that no rule can claim, for a reason with a name; or `profile`
   accident,  ///< also: k > 1 that no rule claims; a rule claims by its names an axis that holds the
              ///< blocks only by accident
 };

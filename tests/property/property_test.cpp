@@ -28,6 +28,8 @@ void show(const char* what, std::uint64_t first, std::uint64_t cases, const Tall
             << " with another code), " << tally.unclaimed << " kernel-paged that no rule claims, "
             << tally.not_shown << " that the profile cannot show, " << tally.undetermined
             << " undetermined\n";
+  for (const auto& [why, refused] : tally.no_rule)
+    std::cout << what << ": " << refused << " refused: " << why << "\n";
 }
 
 Faults faults_of(const RegistrationData& data, const Host& host, Excuse excuse, Tally& tally) {

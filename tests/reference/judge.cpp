@@ -189,6 +189,9 @@ void serve(LayerTruth& layer, const Subject& subject, const Cache& cache) {
   layer.fate = found.undetermined ? Fate::undetermined : Fate::served;
   layer.may_refuse = found.may_refuse;
   layer.codes = found.codes;
+  if (layer.blocks == 1) layer.no_rule = "of one block, which any axis may hold";
+  if (found.rivals) layer.no_rule = "of two axes that only a placement could tell apart";
+  if (subject.spec->kind == Kind::unknown) layer.no_rule = "of a kind that no rule knows";
   if (pads_silently(*subject.spec)) {
     layer.may_refuse = true;
     layer.codes.insert(Code::bad_geometry);
@@ -213,7 +216,6 @@ LayerTruth judge_layer(const RegistrationData& data, std::size_t group_index, st
   layer.group = static_cast<std::int32_t>(group_index);
   layer.blocks = group.num_blocks.value_or(data.num_blocks);
   layer.recurrent = spec.recurrent();
-  layer.known_kind = spec.kind != Kind::unknown;
   layer.scratch = purpose == Purpose::prefix && !spec.prefix_cacheable;
   layer.tokens = tokens_of(data, group, spec);
   const std::string excluded = exclusion(data, group, position);
