@@ -124,7 +124,10 @@ Faults judge_refusal(const Drawn& drawn, const Result& result, DrawnTally& tally
 RunSet runs_of(const reference::Bytes& bytes) {
   RunSet runs;
   for (const reference::Byte& byte : bytes)
-    runs.push_back({byte.storage, byte.offset, byte.offset + 1});
+    if (!runs.empty() && runs.back().storage == byte.storage && runs.back().end == byte.offset)
+      ++runs.back().end;
+    else
+      runs.push_back({byte.storage, byte.offset, byte.offset + 1});
   unite(runs);
   return runs;
 }
