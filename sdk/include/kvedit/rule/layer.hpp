@@ -70,6 +70,9 @@ class Layer : public Spec {
   Entries by_bytes(std::size_t axis, std::int64_t entry) const;
   Entries by_placement(std::size_t axis, std::int64_t entry) const;
   bool make_up_page(std::int64_t bytes) const noexcept;
+  bool counts_blocks() const noexcept {
+    return is(Kind::mamba) || (page_size_padded(0) != 0 && !unpadded_page_bytes());
+  }
 };
 
 /// With a placement its block stride over that of the axis decides; without, for recurrent layers
@@ -85,9 +88,8 @@ inline Entries Layer::entries_per_block(std::size_t axis) const {
   if (entry <= 0 || num_blocks() <= 0)
     return Entries(
         reason("{} bytes for each entry and {} blocks make no page", entry, num_blocks()));
-  const bool count = is(Kind::mamba) || (page_size_padded(0) != 0 && !unpadded_page_bytes());
   const Entries k = placed_block_stride() ? by_placement(axis, entry)
-                    : count               ? by_count(tensor(0).extent(axis), entry)
+                    : counts_blocks()     ? by_count(tensor(0).extent(axis), entry)
                                           : by_bytes(axis, entry);
   if (!k) return k;
   const std::int64_t need = detail::times(k.count(), num_blocks());
