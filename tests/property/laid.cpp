@@ -14,7 +14,9 @@ DType dtype_of(const TensorRecipe& tensor) {
                               : *find_dtype(tensor.dtype);
 }
 
-std::int64_t item_of(const TensorRecipe& tensor) { return dtype_of(tensor).itemsize; }
+std::int64_t item_of(const TensorRecipe& tensor) {
+  return tensor.itemsize != 0 ? tensor.itemsize : find_dtype(tensor.dtype)->itemsize;
+}
 
 bool has_axis(const TensorRecipe& tensor, char axis) {
   return tensor.logical.find(axis) != std::string::npos;
