@@ -22,6 +22,13 @@ std::int64_t slots_of(const Spec& spec) {
   return static_cast<std::int64_t>(std::clamp<Int128>(slots, 1, INT64_MAX));
 }
 
+/// From block to block of the placement, in bytes; 0 for one that goes nowhere, -1 without one.
+std::int64_t placed_stride_of(const RegistrationData& data, const LayerRef& layer) {
+  if (layer.placement < 0) return -1;
+  const Placement& placement = data.placements[static_cast<std::size_t>(layer.placement)];
+  return std::max<std::int64_t>(placement.block_stride, 0);
+}
+
 /// The page of a wrapper is the sum over its leaves, never one layer's.
 std::optional<Failure> without_leaf(const Spec& spec) {
   if (spec.type != "UniformTypeKVCacheSpecs") return std::nullopt;
@@ -111,9 +118,7 @@ class Census {
     key.tensors = data_.caches[alike].tensors.data();
     key.group = &data_.groups[static_cast<std::size_t>(index_.alike_group[g])];
     key.num_blocks = data_.groups[g].num_blocks.value_or(data_.num_blocks);
-    if (layer.placement >= 0)
-      key.placed_stride = std::max<std::int64_t>(
-          data_.placements[static_cast<std::size_t>(layer.placement)].block_stride, 0);
+    key.placed_stride = placed_stride_of(data_, layer);
     key.tokens = audit::tokens_per_block(data_, data_.groups[g], *layer.spec);
     const std::int32_t number =
         classes_.classify(key, static_cast<std::int32_t>(edit_.classes.size()));
@@ -124,7 +129,6 @@ class Census {
   void add_class(const LayerRef& layer, const match::ClassKey& key) {
     LayerClass& of = edit_.classes.emplace_back();
     of.facts = facts_of(edit_, layer);
-    of.placed_stride = key.placed_stride;
     of.tokens = key.tokens;
     of.failure = without_leaf(*of.facts.spec);
     if (!of.failure) of.failure = prove::sane(of.facts);
@@ -154,6 +158,7 @@ LayerFacts facts_of(const Edit& edit, const LayerRef& layer) {
   facts.purpose = edit.options.purpose;
   facts.num_blocks = data.groups[g].num_blocks.value_or(data.num_blocks);
   facts.slots = slots_of(*layer.spec);
+  facts.placed_stride = placed_stride_of(data, layer);
   if (layer.cache >= 0) {
     const std::int32_t alike = index.alike_cache[static_cast<std::size_t>(layer.cache)];
     facts.tensors = data.caches[static_cast<std::size_t>(alike)].tensors;

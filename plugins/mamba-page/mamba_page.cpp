@@ -19,6 +19,10 @@ struct MambaPage {
       return no_match("{} state tensor, not several in one page", layer.tensors());
     const Box page = layer.whole_page();
     if (!page) return no_match(page.why());
+    if (const auto placed = layer.placed_block_stride();
+        placed && *placed != layer.tensor(0).stride(0))
+      if (const auto at = layer.block_axis(); at && *at != 0)
+        return no_match("as placed, axis {} carries the blocks, not axis 0", *at);
     return match(page, "{} state tensors lie in one page of {} bytes", layer.tensors(),
                  layer.page_bytes());
   }

@@ -19,6 +19,10 @@ struct MambaRow {
       return no_match("{} state tensors, not one row for each block", layer.tensors());
     const Box row = layer.tensor(0).state_row();
     if (!row) return no_match(row.why());
+    if (const auto placed = layer.placed_block_stride();
+        placed && *placed != layer.tensor(0).stride(0))
+      if (const auto at = layer.block_axis(); at && *at != 0)
+        return no_match("as placed, axis {} carries the blocks, not axis 0", *at);
     return match(row, "one row of {} bytes for each block in a page of {} bytes", row.block_bytes(),
                  layer.page_bytes());
   }

@@ -47,6 +47,17 @@ TEST_CASE("a pack is shown the facts of the layer") {
   CHECK(answer.facts == expected);
 }
 
+TEST_CASE("a placement is seen as its block stride, also one that goes nowhere") {
+  const RowLayer layer;
+  CHECK(snapshot(layer.facts).placed_block_stride == KVEDIT_ABSENT);
+  for (const std::int64_t stride : {std::int64_t{0}, std::int64_t{128}}) {
+    LayerFacts placed = layer.facts;
+    placed.prepared = nullptr;
+    placed.placed_stride = stride;
+    CHECK(snapshot(placed).placed_block_stride == stride);
+  }
+}
+
 TEST_CASE("a tensor of another storage has no offset") {
   RowLayer layer;
   layer.tensors.push_back(layer.tensors[0]);

@@ -180,6 +180,17 @@ std::set<Code> error_codes(const Result& result) {
   return codes;
 }
 
+/// No rule says that the kernel pages of the layer are consecutive, for a reason with a name.
+bool of_no_rule(const Truth& truth, const Problem& problem, Tally& tally) {
+  if (problem.code != Code::granularity_mismatch || !problem.rule.empty()) return false;
+  for (const LayerTruth& layer : truth.layers)
+    if (layer.name == problem.layer && layer.kernel_pages != 1 && !layer.no_rule.empty()) {
+      ++tally.no_rule[layer.no_rule];
+      return true;
+    }
+  return false;
+}
+
 /// A refusal of what the reference serves: allowed only where rules and profiles come in.
 Faults judge_refusal(const Truth& truth, const Result& result, Excuse excuse, Tally& tally) {
   bool kernel_paged = false;
@@ -190,13 +201,13 @@ Faults judge_refusal(const Truth& truth, const Result& result, Excuse excuse, Ta
     accident |= layer.fate == Fate::served && layer.blocks == 1;  // any axis may hold one block
     if (layer.may_refuse) allowed.insert(layer.codes.begin(), layer.codes.end());
   }
-  if (kernel_paged) allowed.insert(Code::granularity_mismatch);
-  const std::set<Code> of_a_claim{Code::not_tiled, Code::block_count, Code::outside_page,
-                                  Code::placement_mismatch};
+  if (kernel_paged && excuse == Excuse::accident) allowed.insert(Code::granularity_mismatch);
+  const std::set<Code> of_a_claim{Code::not_tiled, Code::block_count, Code::outside_page};
   const bool follows = error_codes(result).size() > 1;  // the layer it shares was refused
   Faults faults;
   for (const Problem& problem : result.problems())
     if (problem.severity == Severity::error && !allowed.contains(problem.code) &&
+        !of_no_rule(truth, problem, tally) &&
         !(accident && !problem.rule.empty() && of_a_claim.contains(problem.code)) &&
         !(follows && problem.code == Code::missing_spec))
       faults.push_back("refused, but it is right: " + std::string(to_text(problem.code)) + ": " +

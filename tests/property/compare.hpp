@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,9 @@ namespace kvedit::property {
 /// How a result was allowed to differ from the reference, for statistics.
 struct Tally {
   std::size_t served = 0;
-  std::size_t refused = 0;    ///< by both
-  std::size_t unclaimed = 0;  ///< k > 1 that no rule claims
+  std::size_t refused = 0;                     ///< by both
+  std::size_t unclaimed = 0;                   ///< k > 1 that no rule claims
+  std::map<std::string, std::size_t> no_rule;  ///< of those: excused by a reason with a name
   std::size_t undetermined = 0;
   std::size_t layers = 0;        ///< compared byte by byte
   std::size_t kernel_paged = 0;  ///< of those
@@ -22,8 +24,9 @@ struct Tally {
 
 /// How far a refusal of what the reference serves is excused.
 enum class Excuse {
-  unclaimed,  ///< k > 1 that no rule claims, or that the profile cannot show
-  accident,   ///< also: a rule claims by its names an axis that holds the blocks only by accident
+  no_rule,   ///< k > 1 that no rule can claim, for a reason with a name; or `profile`
+  accident,  ///< also: k > 1 that no rule claims; a rule claims by its names an axis that holds the
+             ///< blocks only by accident
 };
 
 /// What is wrong with the result by the reference; empty when nothing is.

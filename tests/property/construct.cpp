@@ -253,8 +253,6 @@ class Construction {
       know_block(layer, page, place, laid, block, known);
     const bool alone = unique(known.blocks, laid);
     const bool placed = group.placed && known.blocks > 1;
-    if (placed && !alone && known.no_rule.empty())
-      known.no_rule = "kernel pages that only the placement tells";
     if (known.excluded.empty()) drawn_.unique = drawn_.unique && (placed || alone);
   }
 
@@ -276,9 +274,6 @@ class Construction {
     known.needs_rule = layer.k > 1;
     if (layer.type == "SpecOfNobody" || layer.type == "EncoderOnlyAttentionSpec")
       known.no_rule = "of a kind that no rule knows";
-    const bool counted = layer.says_padded && !layer.says_unpadded;
-    if (layer.k > 1 && ((counted && layer.tail > 0) || (!counted && layer.scales > 0)))
-      known.no_rule = "kernel pages that only the placement counts";
     if (!layer.engine_order) known.no_rule = "axes in no engine's order";
   }
 

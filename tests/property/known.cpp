@@ -98,13 +98,10 @@ const KnownLayer* find(const Drawn& drawn, const std::string& name) {
   return nullptr;
 }
 
-/// No rule says that its entries are consecutive; or one took the wrong axis for the blocks, by its
-/// bytes, and the host disproved it, mostly by a placement, which no rule sees.
+/// No rule says that its entries are consecutive, nor takes another axis for the blocks.
 bool no_rule_could(const KnownLayer& layer, const Problem& problem) {
-  if (layer.no_rule.empty()) return false;
-  if (problem.rule.empty()) return layer.needs_rule && problem.code == Code::granularity_mismatch;
-  return problem.code == Code::outside_page || problem.code == Code::placement_mismatch ||
-         problem.code == Code::not_tiled || problem.code == Code::block_count;
+  return layer.needs_rule && !layer.no_rule.empty() && problem.rule.empty() &&
+         problem.code == Code::granularity_mismatch;
 }
 
 /// Nothing is refused but what a rule must say and none does, and what has no such shape.
@@ -125,7 +122,10 @@ Faults judge_refusal(const Drawn& drawn, const Result& result, DrawnTally& tally
 RunSet runs_of(const reference::Bytes& bytes) {
   RunSet runs;
   for (const reference::Byte& byte : bytes)
-    runs.push_back({byte.storage, byte.offset, byte.offset + 1});
+    if (!runs.empty() && runs.back().storage == byte.storage && runs.back().end == byte.offset)
+      ++runs.back().end;
+    else
+      runs.push_back({byte.storage, byte.offset, byte.offset + 1});
   unite(runs);
   return runs;
 }

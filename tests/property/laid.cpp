@@ -14,7 +14,9 @@ DType dtype_of(const TensorRecipe& tensor) {
                               : *find_dtype(tensor.dtype);
 }
 
-std::int64_t item_of(const TensorRecipe& tensor) { return dtype_of(tensor).itemsize; }
+std::int64_t item_of(const TensorRecipe& tensor) {
+  return tensor.itemsize != 0 ? tensor.itemsize : find_dtype(tensor.dtype)->itemsize;
+}
 
 bool has_axis(const TensorRecipe& tensor, char axis) {
   return tensor.logical.find(axis) != std::string::npos;
@@ -79,24 +81,42 @@ std::int64_t end_of(const Laid& laid) {
   return end;
 }
 
+namespace {
+
+/// Goes on with the last run where it can.
+void add_run(std::int32_t storage, std::int64_t at, std::int64_t bytes, reference::RunSet& to) {
+  if (!to.empty() && to.back().storage == storage && to.back().end == at)
+    to.back().end += bytes;
+  else
+    to.push_back({storage, at, at + bytes});
+}
+
+}  // namespace
+
 void add_entry(const Laid& laid, std::int32_t storage, std::int64_t entry, reference::RunSet& to) {
   const TensorRecipe& t = *laid.recipe;
-  const auto extent = [&](char axis) { return has_axis(t, axis) ? extent_of(t, axis, 1) : 1; };
-  const auto stride = [&](char axis) { return has_axis(t, axis) ? laid.strides.at(axis) : 0; };
+  struct Axis {
+    std::int64_t extent, stride;
+  };
+  const auto axis = [&](char name) {
+    return has_axis(t, name) ? Axis{extent_of(t, name, 1), laid.strides.at(name)} : Axis{1, 0};
+  };
   const std::int64_t item = item_of(t);
-  const bool rows = stride('c') == item;  // the content of a head lies side by side
-  const std::int64_t cells = rows ? 1 : extent('c');
-  const std::int64_t bytes = rows ? extent('c') * item : item;
-  const std::int64_t first = laid.start + entry * stride('b');
-  for (std::int64_t page = 0; page < extent('j'); ++page)
-    for (std::int64_t plane = 0; plane < extent('2'); ++plane)
-      for (std::int64_t head = 0; head < extent('h'); ++head)
-        for (std::int64_t state = 0; state < extent('n'); ++state)
-          for (std::int64_t cell = 0; cell < cells; ++cell) {
-            const std::int64_t at = first + page * stride('j') + plane * stride('2') +
-                                    head * stride('h') + state * stride('n') + cell * stride('c');
-            to.push_back({storage, at, at + bytes});
-          }
+  const Axis pages = axis('j'), planes = axis('2'), heads = axis('h'), states = axis('n');
+  const Axis content = axis('c');
+  const bool rows = content.stride == item;  // the content of a head lies side by side
+  const std::int64_t cells = rows ? 1 : content.extent;
+  const std::int64_t bytes = rows ? content.extent * item : item;
+  const std::int64_t first = laid.start + entry * laid.strides.at('b');
+  for (std::int64_t page = 0; page < pages.extent; ++page)
+    for (std::int64_t plane = 0; plane < planes.extent; ++plane)
+      for (std::int64_t head = 0; head < heads.extent; ++head)
+        for (std::int64_t state = 0; state < states.extent; ++state)
+          for (std::int64_t cell = 0; cell < cells; ++cell)
+            add_run(storage,
+                    first + page * pages.stride + plane * planes.stride + head * heads.stride +
+                        state * states.stride + cell * content.stride,
+                    bytes, to);
 }
 
 namespace {

@@ -189,6 +189,9 @@ void serve(LayerTruth& layer, const Subject& subject, const Cache& cache) {
   layer.fate = found.undetermined ? Fate::undetermined : Fate::served;
   layer.may_refuse = found.may_refuse;
   layer.codes = found.codes;
+  if (layer.blocks == 1) layer.no_rule = "of one block, which any axis may hold";
+  if (found.rivals) layer.no_rule = "of two axes that only a placement could tell apart";
+  if (subject.spec->kind == Kind::unknown) layer.no_rule = "of a kind that no rule knows";
   if (pads_silently(*subject.spec)) {
     layer.may_refuse = true;
     layer.codes.insert(Code::bad_geometry);

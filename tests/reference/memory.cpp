@@ -60,6 +60,7 @@ std::vector<Bytes> bytes_by_index(const Tensor& tensor, std::int32_t storage, st
   std::vector<Bytes> entries(static_cast<std::size_t>(tensor.shape[axis]));
   std::vector<std::int64_t> index(tensor.shape.size(), 0);
   const std::int64_t item = tensor.dtype.itemsize;
+  for (Bytes& entry : entries) entry.reserve(static_cast<std::size_t>(entry_bytes(tensor, axis)));
   while (true) {
     std::int64_t element = tensor.storage_offset;
     for (std::size_t i = 0; i < index.size(); ++i) element += index[i] * tensor.stride[i];

@@ -144,6 +144,7 @@ ReadingTruth judge_ambiguity(const Subject& s, const std::vector<std::size_t>& a
   const Tensor& tensor = s.tensors->front();
   ReadingTruth truth;
   if (!s.place) {
+    truth.rivals = readings.size() > 1 && readings[0] && readings[1] && axes[0] > axes[1];
     const bool next = winner + 1 < readings.size() && readings[winner + 1] &&
                       readings[winner + 1]->raw != readings[winner]->raw;
     if (!s.spec->recurrent() && tensor.shape.size() == 5 && tensor.shape[axes[winner]] == 2 && next)

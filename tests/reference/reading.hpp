@@ -41,6 +41,7 @@ struct ReadingTruth {
   std::optional<Reading> reading;
   bool any_k = false;         ///< other axes give the same bytes with another k
   bool undetermined = false;  ///< the text does not decide
+  bool rivals = false;  ///< the two outermost axes make up pages, and the shape has them turned
   bool may_refuse = false;
   std::set<Code> codes;
   std::string why;

@@ -31,6 +31,7 @@ struct LayerTruth {
   std::set<Code> codes;     ///< of a refused layer: any of these names the fault rightly
   bool may_refuse = false;  ///< served, but a refusal with one of `codes` is right as well
   bool recurrent = false;
+  std::string no_rule;  ///< why no rule can say that its kernel pages are consecutive, or empty
   bool scratch = false;
 
   std::int64_t blocks = 0;

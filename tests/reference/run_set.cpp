@@ -122,6 +122,12 @@ bool MovingRuns::fits(std::int64_t blocks) const {
   return true;
 }
 
+std::optional<std::int64_t> MovingRuns::common_stride() const {
+  for (const std::int64_t stride : strides)
+    if (stride != strides.front()) return std::nullopt;
+  return strides.empty() ? std::nullopt : std::optional(strides.front());
+}
+
 MovingRuns runs_of(std::span<const Part> parts) {
   MovingRuns moving;
   for (const Part& part : parts)

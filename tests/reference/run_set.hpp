@@ -40,7 +40,8 @@ struct MovingRuns {
 
   /// Of any block, united.
   RunSet at(std::int64_t block, bool& twice_there) const;
-  bool fits(std::int64_t blocks) const;  ///< all of it in 63 bits
+  bool fits(std::int64_t blocks) const;               ///< all of it in 63 bits
+  std::optional<std::int64_t> common_stride() const;  ///< of all its runs
 };
 
 MovingRuns runs_of(std::span<const Part> parts);

@@ -40,7 +40,7 @@ SLOT(kvedit_tensor, offset, 64, 8);
 SLOT(kvedit_tensor, shares_storage, 72, 4);
 SLOT(kvedit_tensor, reserved, 76, 4);
 
-TOTAL(kvedit_layer, 176);
+TOTAL(kvedit_layer, 184);
 SLOT(kvedit_layer, struct_size, 0, 8);
 SLOT(kvedit_layer, type, 8, 16);
 SLOT(kvedit_layer, bases, 24, 8);
@@ -62,6 +62,7 @@ SLOT(kvedit_layer, attribute_count, 144, 8);
 SLOT(kvedit_layer, tensors, 152, 8);
 SLOT(kvedit_layer, tensor_count, 160, 8);
 SLOT(kvedit_layer, tensor_stride, 168, 8);
+SLOT(kvedit_layer, placed_block_stride, 176, 8);
 
 TOTAL(kvedit_axis, 24);
 SLOT(kvedit_axis, extent, 0, 8);

@@ -24,6 +24,7 @@ class HandMade {
     layer_.unpadded_page_bytes = KVEDIT_ABSENT;
     layer_.state_bytes = KVEDIT_ABSENT;
     layer_.slots = 1;
+    layer_.placed_block_stride = KVEDIT_ABSENT;
     layer_.tensor_stride = sizeof(kvedit_tensor);
     named("TestSpec");
   }
@@ -45,6 +46,10 @@ class HandMade {
   }
   HandMade& unpadded(std::int64_t bytes) {
     layer_.unpadded_page_bytes = bytes;
+    return *this;
+  }
+  HandMade& placed(std::int64_t block_stride) {
+    layer_.placed_block_stride = block_stride;
     return *this;
   }
   HandMade& states(std::int64_t bytes) {

@@ -131,6 +131,15 @@ TEST_CASE("kv-planes: what is not its own says which numbers are in the way") {
   check_no_match(ask_planes(two), none);
 }
 
+TEST_CASE("kv-planes: a placement tells which of two axes carries the blocks") {
+  HandMade two(KVEDIT_KIND_FULL_ATTENTION, 2, 4096);
+  two.tokens(64, 64).with("num_kv_heads", 4).tensor(1, {8, 4, 16, 16}, {256, 2048, 16, 1});
+  CHECK(ask_planes(two.placed(1024)).axes ==
+        Axes{{8, 256, block}, {4, 2048, head}, {16, 16, token}, {16, 1, content}});
+  CHECK(ask_planes(two.placed(4096)).axes ==
+        Axes{{8, 256, head}, {4, 2048, block}, {16, 16, token}, {16, 1, content}});
+}
+
 TEST_CASE("kv-planes: kinds it knows") {
   for (std::uint32_t kind = 0; kind < 12; ++kind) {
     Llama made(kind);

@@ -108,6 +108,23 @@ TEST_CASE("a layer of an older host has defaults where its struct ends") {
   CHECK(Layer(made.get()).tensors() == 0);
 }
 
+TEST_CASE("the placement's block stride is there from minor 1 of the boundary") {
+  HandMade made(KVEDIT_KIND_FULL_ATTENTION, 4, 64);
+  made.tensor(2, {8, 16}, {16, 1});
+  CHECK_FALSE(Layer(made.get()).placed_block_stride().has_value());
+  made.placed(64);
+  CHECK(Layer(made.get()).placed_block_stride() == 64);
+  CHECK(Layer(made.get(), sizeof(kvedit_layer)).placed_block_stride() == 64);
+  // As a host of minor 0 gives it, alone or one of several.
+  constexpr std::uint64_t released = 176;
+  CHECK_FALSE(Layer(made.get(), released).placed_block_stride().has_value());
+  made.raw().struct_size = released;
+  const Layer old(made.get());
+  CHECK_FALSE(old.placed_block_stride().has_value());
+  CHECK(old.tensors() == 1);
+  CHECK(old.entries_per_block(0).count() == 2);
+}
+
 TEST_CASE("layers and tensors of a newer host are read by its strides") {
   struct NewTensor {
     kvedit_tensor known;

@@ -248,6 +248,37 @@ TEST_CASE("mamba-row: rows that are too many, too wide or too short are not its 
   check_no_match(ask(rule, list), "2 state tensors, not one row for each block");
 }
 
+TEST_CASE("mamba rules: rows are not blocks where the placement says otherwise") {
+  HandMade row(KVEDIT_KIND_MAMBA, 4, 84);
+  row.states(78).tensor(1, {4, 80}, {80, 1}).placed(80);
+  CHECK(ask(standard_pack("mamba-row"), row).verdict == KVEDIT_ANSWER_MATCH);
+  check_no_match(ask(standard_pack("mamba-row"), row.placed(20)),
+                 "as placed, axis 1 carries the blocks, not axis 0");
+  // No axis is placed so: the rule's claim shows the host which one is wrong.
+  CHECK(ask(standard_pack("mamba-row"), row.placed(88)).verdict == KVEDIT_ANSWER_MATCH);
+  HandMade list(KVEDIT_KIND_MAMBA, 4, 80);
+  list.states(80).tensor(1, {4, 40}, {80, 1}).tensor(1, {4, 40}, {80, 1}, 40).placed(80);
+  CHECK(ask(standard_pack("mamba-page"), list).verdict == KVEDIT_ANSWER_MATCH);
+  check_no_match(ask(standard_pack("mamba-page"), list.placed(10)),
+                 "as placed, axis 1 carries the blocks, not axis 0");
+}
+
+TEST_CASE("subpaged rules: a placement counts what axes and numbers do not") {
+  HandMade scales(KVEDIT_KIND_FULL_ATTENTION, 10, 512), latent(KVEDIT_KIND_MLA_ATTENTION, 10, 512);
+  for (HandMade* each : {&scales, &latent}) {
+    each->tokens(16, 16).with("page_size_padded", 512).unpadded(512);
+    each->tensor(1, {40, 4, 30}, {128, 30, 1});
+  }
+  const auto said = [](const char* rule, const HandMade& layer) {
+    return ask(standard_pack(rule), layer);
+  };
+  CHECK(said("subpaged-attention", scales).verdict == KVEDIT_ANSWER_NO_MATCH);
+  CHECK(said("subpaged-mla", latent).verdict == KVEDIT_ANSWER_NO_MATCH);
+  const char* const four = "4 kernel pages of 120 bytes make the page of 480 bytes";
+  CHECK(said("subpaged-attention", scales.placed(512)).reason == four);
+  CHECK(said("subpaged-mla", latent.placed(512)).reason == four);
+}
+
 TEST_CASE("the example: kernel pages striped over the pool") {
   const OpenedPack striped(SDK_TEST_PACKS "/sdk_test.striped.so");
   HandMade made(KVEDIT_KIND_UNKNOWN, 12, 16384);

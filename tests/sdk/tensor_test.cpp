@@ -77,6 +77,65 @@ TEST_CASE("how many entries make a block comes from the bytes") {
   CHECK_FALSE(Layer(made.get()).entries_per_block(0));
 }
 
+TEST_CASE("with a placement its block stride says how many entries make a block") {
+  const auto why = [](const HandMade& made, std::size_t axis = 0) {
+    return std::string(Layer(made.get()).entries_per_block(axis).why().view());
+  };
+  // 10 blocks of 4 kernel pages of 120 bytes and 8 of scales, which no axis shows.
+  HandMade scales(KVEDIT_KIND_FULL_ATTENTION, 10, 512);
+  scales.tensor(2, {40, 60}, {64, 1}).with("page_size_padded", 512).unpadded(512);
+  CHECK(why(scales) == "one entry of axis 0 has 120 bytes, the page of 512 bytes is no multiple");
+  scales.placed(512);
+  CHECK(Layer(scales.get()).entries_per_block(0).count() == 4);
+  scales.placed(500);
+  CHECK(why(scales) == "blocks are placed 500 bytes apart, axis 0 of tensor 0 steps 128");
+  scales.placed(0);
+  CHECK(why(scales) == "blocks are placed 0 bytes apart, axis 0 of tensor 0 steps 128");
+  scales.placed(256);
+  CHECK(why(scales) == "axis 0 has 40 entries, 10 blocks of 2 need 20");
+  scales.placed(640);
+  CHECK(why(scales) ==
+        "as placed, 5 entries of axis 0 make a block; their 600 bytes are no page of 512");
+  // Where padding has no size numbers decide, which a tail makes no multiple.
+  HandMade tail(KVEDIT_KIND_FULL_ATTENTION, 10, 512);
+  tail.tensor(2, {41, 60}, {64, 1}).with("page_size_padded", 512);
+  CHECK(why(tail) == "41 entries are no multiple of 10 blocks");
+  tail.placed(512);
+  CHECK(Layer(tail.get()).entries_per_block(0).count() == 4);
+  // No padding declared: so many bytes must be the page.
+  HandMade bare(KVEDIT_KIND_FULL_ATTENTION, 10, 512);
+  bare.tensor(2, {40, 60}, {64, 1}).placed(512);
+  CHECK(why(bare) ==
+        "as placed, 4 entries of axis 0 make a block; their 480 bytes are no page of 512");
+  HandMade pair(KVEDIT_KIND_FULL_ATTENTION, 10, 512);
+  pair.tensor(2, {20, 64}, {64, 1}).tensor(2, {20, 64}, {64, 1}, 0, false).placed(256);
+  CHECK(Layer(pair.get()).entries_per_block(0).count() == 2);
+  HandMade uneven(KVEDIT_KIND_FULL_ATTENTION, 10, 512);
+  uneven.tensor(2, {20, 64}, {64, 1}).tensor(2, {20, 64}, {128, 1}, 0, false).placed(256);
+  CHECK(why(uneven) == "blocks are placed 256 bytes apart, axis 0 of tensor 1 steps 256");
+  HandMade states(KVEDIT_KIND_MAMBA, 10, 512);
+  states.states(400).tensor(1, {10, 400}, {512, 1}).placed(512);
+  CHECK(Layer(states.get()).entries_per_block(0).count() == 1);
+  states.states(401);
+  CHECK_FALSE(Layer(states.get()).entries_per_block(0));
+  // The stride of a lone entry says nothing.
+  HandMade lone(KVEDIT_KIND_FULL_ATTENTION, 1, 128);
+  lone.tensor(2, {1, 64}, {7, 1}).placed(512);
+  CHECK(Layer(lone.get()).entries_per_block(0).count() == 1);
+}
+
+TEST_CASE("a placement tells two axes apart that both make blocks") {
+  // 4 heads or 8 kernel pages, 2 blocks: nothing else could tell.
+  HandMade made(KVEDIT_KIND_FULL_ATTENTION, 2, 4096);
+  made.tensor(1, {8, 4, 16, 16}, {256, 2048, 16, 1});
+  CHECK(Layer(made.get()).block_axis() == std::nullopt);
+  CHECK(Layer(made.placed(1024).get()).block_axis() == 0U);
+  CHECK(Layer(made.placed(4096).get()).block_axis() == 1U);
+  CHECK(Layer(made.placed(3000).get()).block_axis() == std::nullopt);
+  CHECK(Layer(made.placed(-1).get()).block_axis() == std::nullopt);
+  CHECK(Layer(made.placed(detail::most).get()).block_axis() == std::nullopt);
+}
+
 TEST_CASE("a tail is shorter than a block, and every tensor has the entries") {
   HandMade tail(KVEDIT_KIND_FULL_ATTENTION, 10, 512);
   tail.tensor(2, {43, 64}, {64, 1});

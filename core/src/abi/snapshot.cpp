@@ -89,6 +89,7 @@ Snapshot::Snapshot(const LayerFacts& facts) {
   layer_.purpose = number(facts.purpose);
   layer_.num_blocks = facts.num_blocks;
   layer_.slots = facts.slots;
+  layer_.placed_block_stride = facts.placed_stride < 0 ? KVEDIT_ABSENT : facts.placed_stride;
   add_spec(*facts.spec);
   add_tensors(facts.tensors);
 }

@@ -71,10 +71,9 @@ struct RuleAsked {
   std::string reason;
 };
 
-/// Layers with equal facts and equal placement stride.
+/// Layers with equal facts.
 struct LayerClass {
   LayerFacts facts;
-  std::int64_t placed_stride = -1;  // block stride of the placement, or -1
   std::vector<std::int64_t> spans;  // of its tensors, from first byte to one behind the last
   std::vector<RuleAsked> tried;
   std::int32_t rule = -1;  // the one that claimed it

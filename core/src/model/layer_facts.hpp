@@ -13,7 +13,7 @@
 namespace kvedit {
 
 /// What rules see of a layer. Layers with equal facts form a class: they get one answer and one
-/// proof. Names, absolute offsets, storage sizes and placements are not among the facts.
+/// proof. Names, absolute offsets and storage sizes are not among the facts.
 struct LayerFacts {
   const Spec* spec = nullptr;    // one address for equal specs of a registration
   const Group* group = nullptr;  // only its flags and role: one address for equal ones
@@ -21,6 +21,7 @@ struct LayerFacts {
   Purpose purpose = Purpose::prefix;
   std::int64_t num_blocks = 0;
   std::int64_t slots = 1;
+  std::int64_t placed_stride = -1;  // block stride of the placement in bytes, or -1
   std::span<const Tensor> tensors;  // one address for tensors that differ only in where they lie
 
   /// Where the room that asks rules keeps what it made of these facts; not part of them.

@@ -27,7 +27,7 @@ extern "C" {
 /* The major is in the entry's name and moves only when this header breaks; the minor counts
  * additions and is informational. */
 #define KVEDIT_RULE_ABI_MAJOR 1u
-#define KVEDIT_RULE_ABI_MINOR 0u
+#define KVEDIT_RULE_ABI_MINOR 1u
 #define KVEDIT_RULE_ENTRY kvedit_rule_pack_v1
 #define KVEDIT_RULE_ENTRY_NAME "kvedit_rule_pack_v1"
 
@@ -135,6 +135,8 @@ typedef struct kvedit_layer {
   const kvedit_tensor* tensors;
   uint64_t tensor_count;
   uint64_t tensor_stride; /* bytes from one kvedit_tensor to the next */
+  /* since minor 1 */
+  int64_t placed_block_stride; /* bytes from block to block of the placement, or KVEDIT_ABSENT */
 } kvedit_layer;
 
 /* ---- the answer ---------------------------------------------------------------------------- */

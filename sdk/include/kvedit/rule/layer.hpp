@@ -49,11 +49,17 @@ class Layer : public Spec {
     return {facts(), index};
   }
 
+  /// Bytes from block to block where the engine says at registration where pages lie. None without
+  /// a placement, and from hosts before minor 1 of the boundary.
+  std::optional<std::int64_t> placed_block_stride() const noexcept {
+    return known(facts().placed_block_stride);
+  }
+
   /// `k`: how many entries of `axis`, over all tensors of the layer, make a block.
   Entries entries_per_block(std::size_t axis) const;
-  /// The outermost axis of tensor 0 in memory whose entries make blocks, in all tensors. None where
-  /// the two outermost ones both do and the shape has them the other way round: then only a
-  /// placement could tell, and no rule sees it.
+  /// The outermost axis of tensor 0 in memory whose entries make blocks, in all tensors. Without a
+  /// placement none where the two outermost ones both do and the shape has them the other way
+  /// round: then only a placement could tell.
   std::optional<std::size_t> block_axis() const;
   /// One box over the page in which all tensors of the layer lie, axis 0 carrying the blocks.
   Box whole_page() const;
@@ -62,10 +68,16 @@ class Layer : public Spec {
   bool group_flag(std::uint32_t flag) const noexcept { return (facts().group_flags & flag) != 0; }
   Entries by_count(std::int64_t have, std::int64_t entry) const;
   Entries by_bytes(std::size_t axis, std::int64_t entry) const;
+  Entries by_placement(std::size_t axis, std::int64_t entry) const;
+  bool make_up_page(std::int64_t bytes) const noexcept;
+  bool counts_blocks() const noexcept {
+    return is(Kind::mamba) || (page_size_padded(0) != 0 && !unpadded_page_bytes());
+  }
 };
 
-/// For recurrent layers, and where padding is declared without an unpadded size, the numbers of
-/// entries and blocks decide, else the bytes. A tail shorter than a block is left out.
+/// With a placement its block stride over that of the axis decides; without, for recurrent layers
+/// and where padding is declared without an unpadded size, the numbers of entries and blocks; else
+/// the bytes. A tail shorter than a block is left out.
 inline Entries Layer::entries_per_block(std::size_t axis) const {
   std::int64_t entry = 0;
   for (std::size_t i = 0; i < tensors(); ++i) {
@@ -76,8 +88,9 @@ inline Entries Layer::entries_per_block(std::size_t axis) const {
   if (entry <= 0 || num_blocks() <= 0)
     return Entries(
         reason("{} bytes for each entry and {} blocks make no page", entry, num_blocks()));
-  const bool count = is(Kind::mamba) || (page_size_padded(0) != 0 && !unpadded_page_bytes());
-  const Entries k = count ? by_count(tensor(0).extent(axis), entry) : by_bytes(axis, entry);
+  const Entries k = placed_block_stride() ? by_placement(axis, entry)
+                    : counts_blocks()     ? by_count(tensor(0).extent(axis), entry)
+                                          : by_bytes(axis, entry);
   if (!k) return k;
   const std::int64_t need = detail::times(k.count(), num_blocks());
   for (std::size_t i = 0; i < tensors(); ++i) {
@@ -107,6 +120,33 @@ inline Entries Layer::by_bytes(std::size_t axis, std::int64_t entry) const {
   return Entries(page / entry);
 }
 
+/// The stride of a lone entry says nothing.
+inline Entries Layer::by_placement(std::size_t axis, std::int64_t entry) const {
+  const std::int64_t placed = *placed_block_stride();
+  std::int64_t k = 0;
+  for (std::size_t i = 0; i < tensors(); ++i) {
+    const std::int64_t step = tensor(i).stride(axis);
+    if (tensor(i).extent(axis) == 1) continue;
+    if (step < 1 || placed < step || placed % step != 0 || (k != 0 && placed / step != k))
+      return Entries(reason("blocks are placed {} bytes apart, axis {} of tensor {} steps {}",
+                            placed, axis, i, step));
+    k = placed / step;
+  }
+  if (k == 0) k = 1;
+  if (!make_up_page(detail::times(k, entry)))
+    return Entries(
+        reason("as placed, {} entries of axis {} make a block; their {} bytes are no "
+               "page of {}",
+               k, axis, detail::times(k, entry), page_bytes()));
+  return Entries(k);
+}
+
+inline bool Layer::make_up_page(std::int64_t bytes) const noexcept {
+  if (is(Kind::mamba)) return bytes >= state_bytes().value_or(0) && bytes <= page_bytes();
+  return bytes == page_bytes() || bytes == dense_page_bytes() ||
+         (page_size_padded(0) != 0 && bytes < page_bytes());
+}
+
 inline std::optional<std::size_t> Layer::block_axis() const {
   if (tensors() == 0) return std::nullopt;
   const Tensor first = tensor(0);
@@ -118,7 +158,7 @@ inline std::optional<std::size_t> Layer::block_axis() const {
   for (std::size_t depth = 0; depth < first.rank(); ++depth) {
     const std::size_t axis = first.axis_at(depth);
     if (!carries(axis)) continue;
-    const bool other = depth == 0 && axis > 0 && first.axis_at(1) < axis;
+    const bool other = !placed_block_stride() && depth == 0 && axis > 0 && first.axis_at(1) < axis;
     if (other && carries(first.axis_at(1))) return std::nullopt;
     return axis;
   }

@@ -27,6 +27,7 @@ class Spec {
     facts_.unpadded_page_bytes = KVEDIT_ABSENT;
     facts_.state_bytes = KVEDIT_ABSENT;
     facts_.slots = 1;
+    facts_.placed_block_stride = KVEDIT_ABSENT;
     detail::take(facts_, layer, limit);
   }
 
@@ -131,13 +132,12 @@ class Spec {
  protected:
   /// Complete: what the host did not give has its default.
   const kvedit_layer& facts() const noexcept { return facts_; }
-
- private:
   static std::optional<std::int64_t> known(std::int64_t number) noexcept {
     if (number == KVEDIT_ABSENT) return std::nullopt;
     return number;
   }
 
+ private:
   kvedit_layer facts_ = {};
 };
 
