@@ -88,7 +88,12 @@ void add_options(CLI::App& command, Verify& verify) {
   command
       .add_option("--seed", verify.options.seed,
                   "Chooses scattered blocks and the bytes they hold [1]")
-      ->type_name("N");
+      ->type_name("N")
+      ->check([](const std::string& given) -> std::string {
+        const bool digits = given.find_first_not_of("0123456789") == std::string::npos;
+        return digits && !given.empty() && given.size() < 19 ? ""
+                                                             : "a number below 10^18 is wanted";
+      });
   verify.choices.add_to(command);
 }
 

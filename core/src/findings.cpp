@@ -17,6 +17,7 @@ std::vector<Problem> Findings::problems() const {
   for (const Finding& finding : findings_) {
     Problem& problem = problems.emplace_back();
     problem.code = finding.failure.code;
+    problem.severity = finding.failure.severity;
     problem.group = finding.group;
     problem.layer = finding.layer;
     problem.rule = finding.rule;

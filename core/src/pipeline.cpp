@@ -6,6 +6,7 @@
 #include "audit/apart.hpp"
 #include "audit/groups.hpp"
 #include "audit/sharing.hpp"
+#include "audit/spec_bytes.hpp"
 #include "audit/views.hpp"
 #include "base/text.hpp"
 #include "census.hpp"
@@ -51,8 +52,14 @@ class Pipeline {
       report(text("\"", *name, "\" is named twice; a layer, cache or storage has one name"));
     if (data_.num_blocks <= 0 && index_.layers.empty())  // else its layers say so
       report(text("num_blocks is ", data_.num_blocks, "; it must be positive"));
-    if (data_.parallel.dcp <= 0)
-      report(text("parallel.dcp is ", data_.parallel.dcp, "; it must be positive"));
+    const std::pair<const char*, std::int64_t> ranks[] = {
+        {"tp", data_.parallel.tp},
+        {"pp", data_.parallel.pp},
+        {"dcp", data_.parallel.dcp},
+        {"pcp", data_.parallel.pcp},
+        {"cp_interleave", data_.parallel.cp_interleave}};
+    for (const auto& [name, count] : ranks)
+      if (count <= 0) report(text("parallel.", name, " is ", count, "; it must be positive"));
   }
 
   void report(std::string message) {
@@ -103,7 +110,8 @@ class Pipeline {
   }
 
   void prove(LayerClass& of) {
-    if (!of.failure && of.tokens == INT64_MAX) of.failure = too_many_tokens(*of.facts.spec);
+    if (!of.failure && of.tokens == INT64_MAX && data_.parallel.dcp > 0)
+      of.failure = too_many_tokens(*of.facts.spec);
     if (!of.failure) match::claim(of, *edit_.book);
     if (of.failure) return;
     auto proof = prove::prove(of.facts, of.facts.placed_stride, of.rule < 0 ? nullptr : &of.plan);
@@ -114,6 +122,7 @@ class Pipeline {
     of.page = std::move(std::get<ProvedPage>(proof));
     of.failure = present::present(of, edit_.options.profile, reader_);
     if (!of.failure) of.failure = audit::wrong_view(of);
+    of.doubt = audit::other_bytes_than_the_spec_makes(of.facts);
   }
 
   Failure too_many_tokens(const Spec& spec) const {
@@ -138,6 +147,7 @@ class Pipeline {
       findings_.add(entry, rule_of(of), of.failure ? *of.failure : *failure);
       return;
     }
+    if (of.doubt) findings_.add(entry, "", *of.doubt);
     const bool scratch =
         !of.facts.spec->prefix_cacheable && edit_.options.purpose == Purpose::prefix;
     entry.outcome = scratch ? Outcome::scratch : of.rule >= 0 ? Outcome::edited : Outcome::passed;

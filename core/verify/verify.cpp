@@ -10,6 +10,11 @@
 namespace kvedit::verify {
 namespace {
 
+Error elsewhere(const std::string& layer, std::int32_t of, std::int32_t asked) {
+  const std::string where = of < 0 ? "no group" : "group " + std::to_string(of);
+  return {"", "layer " + layer + " is of " + where + ", not of group " + std::to_string(asked)};
+}
+
 Error unknown_group(std::int32_t group, std::size_t groups) {
   return {"", "group " + std::to_string(group) + ": the registration has " +
                   std::to_string(groups) + (groups == 1 ? " group" : " groups") +
@@ -168,6 +173,9 @@ Expected<Report> verify(const Result& result, const Options& options, const Answ
     return unknown_group(*options.group, result.groups().size());
   if (options.layer && !result.find_layer(*options.layer))
     return Error{"", "layer " + *options.layer + ": no layer or cache has that name"};
+  if (options.group && options.layer)
+    if (const std::int32_t of = result.find_layer(*options.layer)->group(); of != *options.group)
+      return elsewhere(*options.layer, of, *options.group);
   const Expected<Memory> memory = Memory::like(result.registration());
   if (!memory) return memory.error();
   return Verification(result, options, answers, *memory).run();

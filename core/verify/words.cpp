@@ -151,7 +151,7 @@ std::string head(const Result& result, const Report& report) {
   words << ", " << data.num_blocks << " blocks, profile " << to_text(result.options().profile)
         << ", purpose " << to_text(result.options().purpose) << "\n";
   if (moved == 0)
-    words << "nothing moved: no layer asked for is served";
+    words << "nothing moved: every layer asked for is excluded";
   else if (report.ok())
     words << "ok: " << counted(moved, "layer", "layers")
           << " stored, wiped, brought back under other block ids";

@@ -617,7 +617,11 @@ class Verify(Cli):
         self.assertIn("1 x " + name, text)
         self.unreadable("verify", path, "--layer", "never", names=[path, "never"])
         self.unreadable("verify", path, "--group", len(groups), names=[path, len(groups)])
+        other = next(each for each in whole if each["group"] != whole[-1]["group"])
+        self.unreadable("verify", path, "--group", other["group"], "--layer", name,
+                        names=[name, whole[-1]["group"], other["group"]])
         for wrong in (("--group", "x"), ("--blocks", 0), ("--blocks", -1), ("--seed", "x"),
+                      ("--seed", -1), ("--seed", 10**20),
                       ("--profile", "nativ"), ("--purpose", "both"), ("--never",)):
             self.unreadable("verify", path, *wrong)
         self.unreadable("verify")

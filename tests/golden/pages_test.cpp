@@ -82,6 +82,7 @@ TEST_CASE("every given registration is right, or refused as expected") {
       continue;
     }
     CHECK(result.ok());
+    CHECK(result.problems().empty());
     if (result.ok()) check_layers(result, expected, name.find("grouped") != std::string::npos);
   }
   CHECK(right > 230);

@@ -120,7 +120,7 @@ TEST_CASE("a rule of a broken pack gives an error, and the process goes on") {
       {"high_rank", "gave box 0 9 axes; 1 to 8 are allowed"},
       {"garbage", "gave the verdict 4008636142; 0 to 3 are known"},
       {"writes_behind", "wrote behind the text"},
-      {"fails", "rule pack test.fails failed without a text"},
+      {"fails", "rule pack test.fails failed without a text, with status -1"},
       {"throws", "threw: no such axis"},
   }));
   CAPTURE(name);
@@ -184,7 +184,7 @@ TEST_CASE("status, verdict and text of a failure") {
     out->verdict = KVEDIT_ANSWER_ERROR;
     return std::int32_t{0};
   });
-  CHECK(silent.reason == "rule pack test.made failed without a text");
+  CHECK(silent.reason == "rule pack test.made failed without a text, with status 0");
 
   const Answer refusal = ask([](std::uint32_t, const kvedit_layer*, kvedit_answer* out) {
     out->verdict = KVEDIT_ANSWER_REFUSE;

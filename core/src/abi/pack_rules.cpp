@@ -16,15 +16,18 @@ template <class Call>
 Answer ask(const std::string& pack, std::uint64_t tensors, Call call) {
   AnswerMemory memory(tensors);
   Answer answer;
+  std::int32_t status = 0;
   try {
-    answer = read_answer(memory, call(memory.answer()), tensors);
+    status = call(memory.answer());
+    answer = read_answer(memory, status, tensors);
   } catch (const std::exception& thrown) {
     answer = error_answer(std::string("threw: ") + thrown.what());
   } catch (...) {
     answer = error_answer("threw something that is no std::exception");
   }
   if (answer.reason.empty() && answer.verdict == Verdict::error)
-    answer.reason = "rule pack " + pack + " failed without a text";
+    answer.reason =
+        "rule pack " + pack + " failed without a text, with status " + std::to_string(status);
   if (answer.reason.empty() && answer.verdict == Verdict::refuse)
     answer.reason = "rule pack " + pack + " refused without a text";
   return answer;

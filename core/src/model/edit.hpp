@@ -63,6 +63,7 @@ struct Failure {
   Code code = Code::bad_geometry;
   std::string message;
   std::vector<Fact> facts;
+  Severity severity = Severity::error;
 };
 
 struct RuleAsked {
@@ -79,6 +80,7 @@ struct LayerClass {
   std::int32_t rule = -1;  // the one that claimed it
   Plan plan;
   std::optional<Failure> failure;
+  std::optional<Failure> doubt;  // a warning
   std::optional<ProvedPage> page;
   std::vector<ViewShape> views;
   std::int64_t slots = 1;

@@ -45,7 +45,7 @@ std::string_view why_opaque(std::string_view because) {
   if (because == "recurrent") return "opaque: states";
   if (because == "kernel-pages") return "opaque: kernel pages behind synthetic axes";
   if (because == "axes") return "opaque: axes that the spec does not explain";
-  return "opaque: packed or quantised content";
+  return "opaque: content that the spec does not explain";
 }
 
 std::string meaning(const LayerResult& layer) {

@@ -156,6 +156,17 @@ TEST_CASE("hostile numbers: tokens of a block that leave 63 bits") {
   CHECK(has(message, "dcp"));
 }
 
+TEST_CASE("hostile numbers: ranks in parallel") {
+  constexpr std::int64_t Parallel::*counts[] = {&Parallel::tp, &Parallel::pp, &Parallel::dcp,
+                                                &Parallel::pcp, &Parallel::cp_interleave};
+  for (const auto count : counts)
+    for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-7}, INT64_MIN}) {
+      const std::string message = refused(
+          Code::bad_geometry, [&](RegistrationData& data) { data.parallel.*count = value; });
+      CHECK(has(message, std::to_string(value)));
+    }
+}
+
 TEST_CASE("hostile numbers: placements") {
   const auto placed = [](std::int64_t offset, std::int64_t layers, std::int64_t blocks) {
     return [=](RegistrationData& data) {
