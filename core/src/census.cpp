@@ -109,10 +109,20 @@ class Census {
     entry.layer_class = number;
   }
 
+  /// Neighbours mostly have the same facts, by address.
+  bool as_before(const LayerRef& layer, std::int32_t alike) {
+    const bool same = before_.spec == layer.spec && before_.group == layer.group &&
+                      before_.placement == layer.placement && before_.cache == alike;
+    before_ = layer;
+    before_.cache = alike;
+    return same;
+  }
+
   std::int32_t class_of(const LayerRef& layer) {
     const auto g = static_cast<std::size_t>(layer.group);
     const auto alike =
         static_cast<std::size_t>(index_.alike_cache[static_cast<std::size_t>(layer.cache)]);
+    if (as_before(layer, static_cast<std::int32_t>(alike))) return class_before_;
     match::ClassKey key;
     key.spec = layer.spec;
     key.tensors = data_.caches[alike].tensors.data();
@@ -123,7 +133,7 @@ class Census {
     const std::int32_t number =
         classes_.classify(key, static_cast<std::int32_t>(edit_.classes.size()));
     if (static_cast<std::size_t>(number) == edit_.classes.size()) add_class(layer, key);
-    return number;
+    return class_before_ = number;
   }
 
   void add_class(const LayerRef& layer, const match::ClassKey& key) {
@@ -141,6 +151,8 @@ class Census {
   const RegistrationData& data_;
   const RegistrationIndex& index_;
   match::Classes classes_;
+  LayerRef before_;  // `cache`: the first alike
+  std::int32_t class_before_ = -1;
 };
 
 }  // namespace

@@ -74,12 +74,24 @@ class Pipeline {
 
   void validate(std::size_t g) {
     if (!data_.groups[g].enable_kv_transfer) return;
+    if (edit_.book->validators.empty() && !objectionable(g)) return;
     const validate::GroupFacts group = group_facts(g);
     if (group.layers.empty() && !data_.groups[g].layers.empty()) return;
     for (Problem& problem : validate::validate(group, edit_.options.purpose, *edit_.book)) {
       refused_[g] = refused_[g] || problem.severity == Severity::error;
       edit_.problems.push_back(std::move(problem));
     }
+  }
+
+  bool objectionable(std::size_t g) const {
+    const Spec* last = &data_.groups[g].spec;
+    bool found = validate::objectionable(*last);
+    for (std::size_t l = index_.group_begin[g]; l < index_.group_begin[g + 1]; ++l) {
+      if (index_.layers[l].spec == last) continue;
+      last = index_.layers[l].spec;
+      found = found || validate::objectionable(*last);
+    }
+    return found;
   }
 
   validate::GroupFacts group_facts(std::size_t g) const {

@@ -28,8 +28,6 @@ class Classes {
 
  private:
   std::map<ClassKey, std::int32_t> known_;
-  ClassKey last_;
-  std::int32_t last_class_ = -1;
 };
 
 }  // namespace kvedit::match

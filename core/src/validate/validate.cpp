@@ -38,10 +38,14 @@ std::optional<Problem> cross_attention(const GroupFacts& group, Purpose purpose)
   return std::nullopt;
 }
 
+bool no_snapshots(const Spec& spec) {
+  return spec.recurrent() && spec.mamba_cache_mode != "align" && spec.mamba_cache_mode != "all";
+}
+
 std::optional<Problem> mamba_cache_mode(const GroupFacts& group, Purpose purpose) {
   for (const LayerFacts& leaf : group.leaves) {
     const std::string& mode = leaf.spec->mamba_cache_mode;
-    if (!leaf.spec->recurrent() || mode == "align" || mode == "all") continue;
+    if (!no_snapshots(*leaf.spec)) continue;
     Problem found =
         problem(group, severity_for(purpose), Code::mamba_cache_mode,
                 text("mamba_cache_mode is ", mode,
@@ -67,6 +71,10 @@ std::optional<Problem> by_pack(const GroupFacts& group, const Validator& validat
 }
 
 }  // namespace
+
+bool objectionable(const Spec& spec) {
+  return spec.kind == Kind::cross_attention || no_snapshots(spec);
+}
 
 std::vector<Problem> validate(const GroupFacts& group, Purpose purpose, const RuleBook& book) {
   std::vector<Problem> problems;

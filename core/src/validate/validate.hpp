@@ -17,6 +17,9 @@ struct GroupFacts {
   std::vector<LayerFacts> leaves;  // distinct ones of its layers; the group's own when it is empty
 };
 
+/// Whether a spec alone may make `validate` object.
+bool objectionable(const Spec& spec);
+
 /// What makes a group unfit for what its bytes are moved for, whatever their layout:
 /// `cross-attention`, `mamba-cache-mode`, and `unsupported-spec` by a validator of a rule pack.
 std::vector<Problem> validate(const GroupFacts& group, Purpose purpose, const RuleBook& book);
