@@ -39,6 +39,9 @@ struct EditChoices {
 /// A whole file, or standard input for `-`. The error names the path.
 Expected<std::string> read_input(const std::string& path);
 
+/// The registration in such a file. The error names the path and where in the file.
+Expected<Registration> registration_in(const std::string& path);
+
 /// One line on standard error; gives exit_unreadable.
 int unreadable(const std::string& why);
 

@@ -24,21 +24,13 @@ struct Diff {
     const auto known_purpose = find_purpose(purpose);
     if (!known_purpose) return unreadable("--purpose " + purpose + ": prefix or transfer");
     options.purpose = *known_purpose;
-    const auto a = registration(file_a);
+    const auto a = registration_in(file_a);
     if (!a) return unreadable(a.error().text());
-    const auto b = registration(file_b);
+    const auto b = registration_in(file_b);
     if (!b) return unreadable(b.error().text());
     const auto host = packs.open();
     if (!host) return unreadable(host.error().text());
     return show(compare_layouts(host->edit(*a, options), host->edit(*b, options)));
-  }
-
-  static Expected<Registration> registration(const std::string& file) {
-    const auto text = read_input(file);
-    if (!text) return text.error();
-    auto read = read_registration(*text);
-    if (!read) return Error{file, read.error().text()};
-    return read;
   }
 
   int show(const LayoutDiff& diff) const {

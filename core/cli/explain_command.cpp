@@ -23,10 +23,8 @@ struct Explain {
     const auto options = choices.read();
     if (!options) return unreadable(options.error().text());
 
-    const auto text = read_input(file);
-    if (!text) return unreadable(text.error().text());
-    const auto registration = read_registration(*text);
-    if (!registration) return unreadable(file + ": " + registration.error().text());
+    const auto registration = registration_in(file);
+    if (!registration) return unreadable(registration.error().text());
     const auto host = packs.open();
     if (!host) return unreadable(host.error().text());
     return show(host->edit(*registration, *options));

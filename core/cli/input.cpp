@@ -67,6 +67,14 @@ Expected<std::string> read_input(const std::string& path) {
   return all;
 }
 
+Expected<Registration> registration_in(const std::string& path) {
+  const auto text = read_input(path);
+  if (!text) return text.error();
+  auto read = read_registration(*text);
+  if (!read) return Error{path, read.error().text()};
+  return read;
+}
+
 int unreadable(const std::string& why) {
   std::fprintf(stderr, "kvedit: %s\n", one_line(why).c_str());
   return exit_unreadable;

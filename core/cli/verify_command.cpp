@@ -46,10 +46,8 @@ struct Verify {
       return unreadable("verify needs a FILE, or - for standard input (kvedit verify --help)");
     const auto edit_options = choices.read();
     if (!edit_options) return unreadable(edit_options.error().text());
-    const auto text = read_input(file);
-    if (!text) return unreadable(text.error().text());
-    const auto registration = read_registration(*text);
-    if (!registration) return unreadable(file + ": " + registration.error().text());
+    const auto registration = registration_in(file);
+    if (!registration) return unreadable(registration.error().text());
     const auto host = packs.open();
     if (!host) return unreadable(host.error().text());
     return move(host->edit(*registration, *edit_options));

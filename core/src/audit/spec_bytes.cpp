@@ -38,10 +38,6 @@ std::optional<DType> dtype_of(const Spec& spec) {
   return dtype && dtype->kind == Value::Kind::text ? find_dtype(dtype->text) : std::nullopt;
 }
 
-std::int64_t shown(Int128 value) {
-  return static_cast<std::int64_t>(std::min<Int128>(value, INT64_MAX));
-}
-
 }  // namespace
 
 std::optional<Failure> other_bytes_than_the_spec_makes(const LayerFacts& facts) {
@@ -54,14 +50,15 @@ std::optional<Failure> other_bytes_than_the_spec_makes(const LayerFacts& facts) 
   if (*spec.heads > sensible || content > sensible) return std::nullopt;
   const Int128 made = content * *spec.heads * facts.slots * dtype->itemsize;
   if (made == *page) return std::nullopt;
-  return Failure{Code::bad_geometry,
-                 text(facts.slots, " states of ", *spec.heads, " heads of ", content, " ",
-                      dtype->name, " elements are ", shown(made), " bytes and the page has ", *page,
-                      "; the bytes are right, but tokens, slots and chunk sizes follow from "
-                      "block_size ",
-                      spec.block_size, ": check it, the heads and the dtype against the engine's"),
-                 {{"spec_bytes", shown(made)}, {"page_bytes", *page}},
-                 Severity::warning};
+  return Failure{
+      Code::bad_geometry,
+      text(facts.slots, " states of ", *spec.heads, " heads of ", content, " ", dtype->name,
+           " elements are ", saturated(made), " bytes and the page has ", *page,
+           "; the bytes are right, but tokens, slots and chunk sizes follow from "
+           "block_size ",
+           spec.block_size, ": check it, the heads and the dtype against the engine's"),
+      {{"spec_bytes", saturated(made)}, {"page_bytes", *page}},
+      Severity::warning};
 }
 
 }  // namespace kvedit::audit

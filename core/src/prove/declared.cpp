@@ -7,10 +7,6 @@
 namespace kvedit::prove {
 namespace {
 
-std::int64_t clamp(Int128 value) {
-  return value > INT64_MAX ? INT64_MAX : static_cast<std::int64_t>(value);
-}
-
 /// Whether every byte of the box, at its offset, is one of the tensor's.
 bool inside(const Strided& box, std::int64_t offset, const Strided& tensor) {
   if (offset == 0 && box == tensor) return true;
@@ -45,7 +41,7 @@ std::optional<Failure> disprove(const LayerFacts& facts, const Box& box) {
     return Failure{Code::incomplete,
                    text("its plan leaves ", left, " bytes of tensor ", box.tensor,
                         " to no block, at least a block's ", block),
-                   {{"left", clamp(left)}, {"block", clamp(block)}}};
+                   {{"left", saturated(left)}, {"block", saturated(block)}}};
   return std::nullopt;
 }
 

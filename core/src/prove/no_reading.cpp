@@ -7,10 +7,6 @@
 namespace kvedit::prove {
 namespace {
 
-std::int64_t clamp(Int128 value) {
-  return static_cast<std::int64_t>(std::min<Int128>(value, INT64_MAX));
-}
-
 std::int64_t longest_axis(const Tensor& tensor) {
   return *std::max_element(tensor.shape.begin(), tensor.shape.end());
 }
@@ -91,7 +87,7 @@ class Explanation {
                  near_.entry, " bytes for each of ", facts_.num_blocks, " blocks: ", share_bytes(),
                  " bytes where the page has ", page, " (", miss_.want, " entries)", remedy()),
             {{"entries", entries()},
-             {"needed", clamp(miss_.want)},
+             {"needed", saturated(miss_.want)},
              {"num_blocks", facts_.num_blocks},
              {"page_size_bytes", page}}};
   }
@@ -112,7 +108,7 @@ class Explanation {
                  near_.axis, " ", miss_.have,
                  " bytes from entry to entry; no whole number of entries makes a block. Placement "
                  "and tensor are of different engines or moments"),
-            {{"block_stride", placed_stride_}, {"entry_stride", clamp(miss_.have)}}};
+            {{"block_stride", placed_stride_}, {"entry_stride", saturated(miss_.have)}}};
   }
 
   Failure not_tiled() const {
@@ -123,7 +119,7 @@ class Explanation {
                  ", has ", entries(), " entries of ", near_.entry, " bytes",
                  facts_.tensors.size() > 1 ? " over all tensors" : "", for_each_block(), states(),
                  hint()),
-            {{"page_size_bytes", page}, {"nearest", clamp(whole ? miss_.have : near_.entry)}}};
+            {{"page_size_bytes", page}, {"nearest", saturated(whole ? miss_.have : near_.entry)}}};
   }
 
   std::string for_each_block() const {
@@ -202,8 +198,8 @@ Failure other_blocks(const LayerFacts& facts, std::string_view axis, const Miss&
                             "that the block ids count")
                      : "; num_blocks and the tensor do not belong together",
                allocation(facts)),
-          {{"entries", clamp(miss.have)},
-           {"needed", clamp(miss.want)},
+          {{"entries", saturated(miss.have)},
+           {"needed", saturated(miss.want)},
            {"num_blocks", facts.num_blocks}}};
 }
 

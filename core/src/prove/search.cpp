@@ -100,7 +100,7 @@ std::optional<Reading> Search::judge() {
 std::int64_t Search::all_bytes() const {
   Int128 bytes = 0;
   for (const Entries& each : entries_) bytes += each.bytes;
-  return static_cast<std::int64_t>(std::min<Int128>(bytes, INT64_MAX));
+  return saturated(bytes);
 }
 
 }  // namespace kvedit::prove

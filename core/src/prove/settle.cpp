@@ -7,17 +7,14 @@
 namespace kvedit::prove {
 namespace {
 
-std::int64_t clamp(Int128 value) {
-  return static_cast<std::int64_t>(std::clamp<Int128>(value, INT64_MIN, INT64_MAX));
-}
-
 std::optional<Failure> leaves(const Storage& storage, Int128 begin, Int128 end,
                               std::string_view what, std::string_view remedy) {
   if (begin >= 0 && end <= storage.nbytes) return std::nullopt;
-  return Failure{Code::bad_geometry,
-                 text(what, " reaches from byte ", begin, " to ", end, " of storage ", storage.name,
-                      ", which has ", storage.nbytes, " bytes; ", remedy),
-                 {{"begin", clamp(begin)}, {"end", clamp(end)}, {"nbytes", storage.nbytes}}};
+  return Failure{
+      Code::bad_geometry,
+      text(what, " reaches from byte ", begin, " to ", end, " of storage ", storage.name,
+           ", which has ", storage.nbytes, " bytes; ", remedy),
+      {{"begin", saturated(begin)}, {"end", saturated(end)}, {"nbytes", storage.nbytes}}};
 }
 
 class Settling {
@@ -66,7 +63,7 @@ class Settling {
                    text("block 0 starts at byte ", lowest, " of storage ", placement().storage,
                         " and the placement puts it at ", layer_.placed_at,
                         "; placement and tensor are of different engines or moments"),
-                   {{"registered", lowest}, {"placed", clamp(layer_.placed_at)}}};
+                   {{"registered", lowest}, {"placed", saturated(layer_.placed_at)}}};
   }
 
   std::optional<Failure> aligned() const {
