@@ -6,6 +6,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from engines import Engines  # noqa: E402
+from lmcache_server import LMCacheServer  # noqa: E402
 from loopback import only_loopback  # noqa: E402
 
 NETWORK = only_loopback()
@@ -27,3 +28,11 @@ def engines(tmp_path_factory):
 def model_folder(tmp_path_factory, request):
     """A folder whose name no other test has: what outlives an engine is told apart by it."""
     return str(tmp_path_factory.mktemp("model") / request.node.name.replace("[", "-").strip("]"))
+
+
+@pytest.fixture(scope="session")
+def lmcache_server(engines, tmp_path_factory):
+    """A running LMCache server; started with the session, when a test wants it."""
+    folder = tmp_path_factory.mktemp("lmcache")
+    with LMCacheServer(folder, engines.environment) as started:
+        yield started

@@ -38,12 +38,12 @@ class Engines:
         self.folder = folder
         self._count = 0
         self._host: subprocess.Popen[str] | None = None
-        self._environment = {
+        self.environment = {
             key: value
             for key, value in os.environ.items()
             if not key.startswith(("KVEDIT_", "LMCACHE_", "VLLM_"))
         }
-        self._environment.update(ENVIRONMENT, VLLM_CACHE_ROOT=str(folder / "vllm-cache"))
+        self.environment.update(ENVIRONMENT, VLLM_CACHE_ROOT=str(folder / "vllm-cache"))
 
     def start(self) -> None:
         """Begins to import vLLM; `run` waits until that is done. May be called early."""
@@ -54,7 +54,7 @@ class Engines:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,
-                    env=self._environment,
+                    env=self.environment,
                     text=True,
                 )
 
@@ -118,7 +118,7 @@ class Engines:
         path = Path(request["log"]).with_suffix(".json")
         subprocess.run(
             [sys.executable, HERE / "engine_host.py", "--once", json.dumps(request), path],
-            env={**self._environment, **request["environment"]},
+            env={**self.environment, **request["environment"]},
             timeout=timeout,
             check=False,
         )
