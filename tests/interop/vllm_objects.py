@@ -21,6 +21,10 @@ DERIVED = ("page_size_bytes", "unpadded_page_size_bytes", "real_page_size_bytes"
            "num_states", "tokens_per_state", "state_content_size_bytes", "prefix_cacheable",
            "has_layer_views")  # fmt: skip
 NOT_FIELDS = ("type", "bases", "kind")
+# In place of a field that a registration leaves out and the engine needs to make a spec.
+FILLED = {"dtype": torch.uint8, "shapes": (), "dtypes": (), "kv_cache_specs": {}, "sliding_window": -1}
+# Asked of every spec that should have them.
+ALWAYS = {"kv_cache_specs", "sliding_window"}
 
 
 def version_of(registration):
@@ -30,8 +34,13 @@ def version_of(registration):
     return tuple(map(int, found.groups())) if found else LATEST
 
 
-def enum_of(kind, name):
-    return next(each for each in kind if each.name.lower() == name)
+ENUMS = {"kv_quant_mode": engine.KVQuantMode, "cache_role": engine.SparseCacheRole,
+         "mamba_type": MambaAttentionBackendEnum}  # fmt: skip
+
+
+def member(enum, name):
+    """A name that the installed engine does not have stays a text."""
+    return next((each for each in enum if each.name.lower() == name), name)
 
 
 def live_value(name, value):
@@ -42,16 +51,12 @@ def live_value(name, value):
         return tuple(getattr(torch, each) for each in value)
     if name == "shapes":
         return tuple(map(tuple, value))
-    if name == "kv_quant_mode":
-        return enum_of(engine.KVQuantMode, value)
-    if name == "cache_role":
-        return enum_of(engine.SparseCacheRole, value)
-    if name == "mamba_type":
-        return enum_of(MambaAttentionBackendEnum, value)
+    if name in ENUMS:
+        return member(ENUMS[name], value)
     if name == "tokens_per_state" and isinstance(value, str):
         return Fraction(value)
     if name == "block_stride_alignment" and isinstance(value, dict):
-        return MultipleOf(value["multiple_of"])
+        return MultipleOf(value.get("multiple_of", value.get("base")))
     return value
 
 
@@ -93,22 +98,26 @@ def make_spec(given, version):
     cls = engine_class(given)
     values = {name: live_value(name, value) for name, value in given.items()
               if name not in NOT_FIELDS}  # fmt: skip
-    known = {each.name: each for each in fields(cls)}
-    arguments = {name: values[name] for name in known if name in values}
-    needed = {name for name, each in known.items()
-              if each.default is MISSING and each.default_factory is MISSING}  # fmt: skip
-    absent = needed - set(arguments)
-    arguments.update({name: 1 for name in absent})
-    if "dtype" in absent:
-        arguments["dtype"] = torch.uint8
-    made = cls(**arguments)
-    says = {name: Says(value) for name, value in values.items() if answer(made, name) != value}
-    if version < LATEST:
-        absent |= (set(known) | set(DERIVED)) - set(values)
-    says.update({name: Says() for name in absent})
-    if not says and cls.__name__ == given["type"]:
-        return made
-    return type(given["type"], (cls,), says)(**arguments)
+    known = [each.name for each in fields(cls)]
+    needed = [each.name for each in fields(cls)
+              if each.default is MISSING and each.default_factory is MISSING]  # fmt: skip
+    made = cls(**({name: FILLED.get(name, 1) for name in needed}
+                  | {name: values[name] for name in known if name in values}))  # fmt: skip
+    absent = (set(needed) if version >= LATEST else {*known, *DERIVED}) - set(values)
+    absent -= ALWAYS & set(needed)
+    says = {name: Says(value) for name, value in values.items()
+            if absent or answer(made, name) != value}  # fmt: skip
+    return as_registered(made, given["type"], says, absent)
+
+
+def as_registered(spec, name, says, absent):
+    """The spec with what the registration says of it; itself when it says the same."""
+    if not says and not absent and type(spec).__name__ == name:
+        return spec
+    own = says | {each: Says() for each in absent}
+    own |= {"__eq__": object.__eq__, "__hash__": object.__hash__}  # theirs ask for every field
+    object.__setattr__(spec, "__class__", type(name, (type(spec),), own))
+    return spec
 
 
 def answer(spec, name):
@@ -127,8 +136,13 @@ def group_spec(group, version):
     leaves = group.get("layer_specs")
     if not leaves:
         return spec_of(group["spec"], version)
+    made = engine.UniformTypeKVCacheSpecs(group["spec"]["block_size"], kv_cache_specs={})
     given = {name: spec_of(leaf, version) for name, leaf in leaves.items()}
-    return engine.UniformTypeKVCacheSpecs(group["spec"]["block_size"], kv_cache_specs=given)
+    object.__setattr__(made, "kv_cache_specs", given)
+    if version < LATEST:
+        return as_registered(made, group["spec"]["type"], {}, {"dcp_sharded"})
+    made.__post_init__()
+    return made
 
 
 def group_of(group, version):
