@@ -18,7 +18,6 @@ NAMES = sides.names()
 # Right, and nothing LMCache could be shown would be read rightly: what the refusal must say. The
 # registrations of tests/field say it themselves.
 NOT_FOR_LMCACHE = {
-    "four-states-per-token": "64 slots in a block of 16",
     "host-resident-source": "host_resident",
     "kv-tuple-two-allocations": "a list of 2 tensors",
     "list-planes-apart": "a list of 2 tensors",
@@ -56,7 +55,10 @@ def test_specs_of_the_installed_version_are_its_own(name):
             assert own or name in STATED_OTHERWISE, (layer, vars(type(spec)))
 
 
-STATED_OTHERWISE = set()
+# Layers that are not to be moved, of specs that are written by hand and leave fields out.
+STATED_OTHERWISE = {"host-resident-source", "field/draft-block-of-three-caches",
+                    "field/resident-hot-and-source-pages",
+                    "field/ring-of-eight-tokens-beside-blocks-of-32"}  # fmt: skip
 
 
 def test_lmcache_derives_what_was_predicted(name):

@@ -115,6 +115,8 @@ def as_registered(spec, name, says, absent):
     if not says and not absent and type(spec).__name__ == name:
         return spec
     own = says | {each: Says() for each in absent}
+    theirs = type(spec).__dataclass_fields__
+    own["__dataclass_fields__"] = theirs | {each: theirs["block_size"] for each in says}
     own |= {"__eq__": object.__eq__, "__hash__": object.__hash__}  # theirs ask for every field
     object.__setattr__(spec, "__class__", type(name, (type(spec),), own))
     return spec
