@@ -15,6 +15,11 @@ import vllm_objects  # noqa: E402
 pytestmark = pytest.mark.engines
 NAMES = sides.names()
 
+
+def is_of_installed_version(name):
+    return vllm_objects.version_of(sides.case(name).registration) == vllm_objects.LATEST
+
+
 # Right, and nothing LMCache could be shown would be read rightly: what the refusal must say. The
 # registrations of tests/field say it themselves.
 NOT_FOR_LMCACHE = {
@@ -44,10 +49,9 @@ def predicted(case):
         recurrent_rows="page" if case.memory else "tight")  # fmt: skip
 
 
+@pytest.mark.parametrize("name", [each for each in NAMES if is_of_installed_version(each)])
 def test_specs_of_the_installed_version_are_its_own(name):
     case = sides.case(name)
-    if vllm_objects.version_of(case.registration) != vllm_objects.LATEST:
-        pytest.skip("of another version")
     for group in case.config.kv_cache_groups:
         leaves = getattr(group.kv_cache_spec, "kv_cache_specs", None) or {"": group.kv_cache_spec}
         for layer, spec in leaves.items():
