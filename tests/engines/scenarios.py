@@ -16,6 +16,12 @@ def answers(prompts: list[list[int]], tokens: int = 8, **engine: Any) -> dict[st
         }
 
 
+def answer(prompt: list[int], tokens: int = 8, **engine: Any) -> dict[str, Any]:
+    """The first answer of an engine."""
+    with Engine(**engine) as running:
+        return running.generate(prompt, tokens)
+
+
 def store(
     prompt: list[int], server_log: str, stored: int, tokens: int = 8, **engine: Any
 ) -> dict[str, Any]:
