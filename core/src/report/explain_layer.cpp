@@ -109,6 +109,8 @@ std::string explain_layer(const Result& result, const LayerResult& layer,
   if (!layer.rule().empty())
     all += text(layer.outcome() == Outcome::failed ? ", claimed by " : " by ", layer.rule());
   if (!layer.reason().empty()) all += text(", ", Painter::clean(layer.reason()));
+  if (report::held_back(result, layer))
+    all += ", held back: no layer is served until every error is gone";
   all += "\n";
   if (const Spec* spec = report::spec_of(result, layer)) all += spec_lines(*spec);
   if (const Cache* cache = report::cache_of(result, layer)) all += cache_lines(*cache);

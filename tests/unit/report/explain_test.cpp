@@ -121,6 +121,20 @@ TEST_CASE("explain: problems come first, with layer, group, numbers and what to 
   CHECK(text.find("smallest legal chunk") == std::string::npos);
 }
 
+TEST_CASE("explain: what is right and not served is held back") {
+  RegistrationData data = padded();
+  data.groups.push_back(dense_group());
+  data.groups[1].layers = {"never"};
+  const Result result = edited(data);
+  REQUIRE_FALSE(result.ok());
+  const std::string text = explain(result);
+  check_has(text, {"padded (group 0) passed, held back", "never (group 1) failed\n", "refused"});
+  CHECK(text.find("served  ") == std::string::npos);
+  check_has(explain_layer(result, *result.find_layer("padded")),
+            {"passed, held back: no layer is served until every error is gone"});
+  CHECK(explain(edited(padded())).find("held back") == std::string::npos);
+}
+
 TEST_CASE("explain: errors come before warnings") {
   RuleBook book;
   Problem warning;
