@@ -127,13 +127,13 @@ class GroupBlocks:
         payload = np.empty((len(ids), self.block_bytes), np.uint8)
         for part in self._parts:
             taken = part.memory.take(part.rows(ids))
-            payload[:, part.begin : part.end] = taken.reshape(len(ids), -1)
+            payload[:, part.begin : part.end] = taken.reshape(len(ids), part.end - part.begin)
         return payload
 
     def scatter(self, blocks: Sequence[int], payload: Bytes) -> None:
         """Writes rows of payload to these block ids."""
         ids = self._checked(blocks)
-        for part in self._parts:
+        for part in self._parts if ids.size else ():
             part.memory.put(part.rows(ids), payload[:, part.begin : part.end])
 
     def _checked(self, blocks: Sequence[int]) -> Rows:

@@ -20,8 +20,6 @@ import tempfile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Any
-
     import numpy as np
     import numpy.typing as npt
 
@@ -82,7 +80,7 @@ class BlockFiles:
         file, temporary = tempfile.mkstemp(prefix=".writing-", dir=folder)
         try:
             try:
-                for piece in (header, memoryview(payload), _checksum(header, payload)):
+                for piece in (header, payload.data, _checksum(header, payload)):
                     _write_all(file, piece)
             finally:
                 os.close(file)
@@ -107,7 +105,7 @@ class BlockFiles:
         return os.pread(file, _HEADER.size, 0) == self._header(name, nbytes)
 
     def _fills(self, file: int, name: str, into: Payload) -> bool:
-        rest = memoryview(into)
+        rest = into.data
         at = _HEADER.size
         while len(rest):
             count = os.preadv(file, [rest], at)
@@ -119,11 +117,11 @@ class BlockFiles:
 
 def _checksum(header: bytes, payload: Payload) -> bytes:
     digest = hashlib.blake2b(header, digest_size=_DIGEST)
-    digest.update(memoryview(payload))
+    digest.update(payload.data)
     return digest.digest()
 
 
-def _write_all(file: int, piece: Any) -> None:
+def _write_all(file: int, piece: bytes | memoryview) -> None:
     rest = memoryview(piece)
     while len(rest):
         rest = rest[os.write(file, rest) :]

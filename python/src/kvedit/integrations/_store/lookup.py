@@ -51,7 +51,7 @@ class Lookup:
         tokens = min(tokens, self._reach(computed, tokens) // step * step)
         while tokens > computed:
             there = all(map(self._has, self._needed(computed, tokens)))
-            if there and all(map(self._reads, self._needed(computed, tokens))):
+            if there and self._all_right(self._needed(computed, tokens)):
                 return tokens
             tokens -= step
         return computed
@@ -85,9 +85,13 @@ class Lookup:
             self._found[key] = found
         return found
 
+    def _all_right(self, keys: Iterator[Key]) -> bool:
+        """Also after a wrong one: all of them are to be stored anew."""
+        return not self._verify or sum(not self._reads(key) for key in keys) == 0
+
     def _reads(self, key: Key) -> bool:
         """Whether the bytes are right, not just the name and the size."""
-        if not self._verify or key in self._verified:
+        if key in self._verified:
             return True
         for name, size in self._files_of(key):
             if not self._files.read(name, np.empty(size, np.uint8)):

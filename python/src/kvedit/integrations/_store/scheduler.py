@@ -92,6 +92,8 @@ class Scheduler:
         known = self._known.get(request.request_id)
         if not self._shards or not self._roles.loads or (known is not None and known.failed):
             return 0
+        if getattr(request, "skip_reading_prefix_cache", False):
+            return 0
         lookup = self._lookups.get(request.request_id)
         if lookup is None or lookup.computed != computed:
             prefix = Prefix(list(request.block_hashes), self._unit)

@@ -1,0 +1,260 @@
+"""What engine processes do with the reference connector: see `test_store_connector`."""
+
+from pathlib import Path
+from typing import Any
+
+import zoo
+from engine import Engine
+
+WIPES = {"zeros": 0, "garbage": 0xA5}
+
+
+class Stored:
+    """An engine with the reference connector over the folder `store`."""
+
+    def __init__(self, store: str, *, extra: dict[str, Any] | None = None,
+                 policy: str = "fail", **engine: Any) -> None:  # fmt: skip
+        connector = {
+            "kv_connector": "StoreConnector",
+            "kv_connector_module_path": "kvedit.integrations.vllm",
+            "kv_role": "kv_both",
+            "kv_load_failure_policy": policy,
+            "kv_connector_extra_config": {"kvedit.path": store, **(extra or {})},
+        }
+        self.engine = Engine(connector=connector, **engine)
+        from vllm.distributed.kv_transfer import get_kv_transfer_group
+
+        self.worker = get_kv_transfer_group()._worker
+        self.layout = self.worker.layout
+
+    def __enter__(self) -> "Stored":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.engine.close()
+
+    def ask(self, *prompts: list[int], tokens: int = 8, reading: bool = True) -> Any:
+        """Answers of one batch; what was stored with it lies in files afterwards. Not `reading`: neither
+        the engine's own cache nor the store is asked."""
+        from vllm import SamplingParams
+
+        wanted = SamplingParams(
+            max_tokens=tokens, temperature=0, ignore_eos=True, detokenize=False, logprobs=3,
+            skip_reading_prefix_cache=not reading,
+        )  # fmt: skip
+        given = [{"prompt_token_ids": prompt} for prompt in prompts]
+        answers = [
+            {
+                "tokens": list(answer.outputs[0].token_ids),
+                "logprobs": [
+                    chances[token].logprob
+                    for token, chances in zip(
+                        answer.outputs[0].token_ids, answer.outputs[0].logprobs or (), strict=True
+                    )
+                ],
+                "cached": answer.num_cached_tokens,
+                "finish": answer.outputs[0].finish_reason,
+            }
+            for answer in self.engine.llm.generate(given, wanted, use_tqdm=False)
+        ]
+        self.worker.wait()
+        return answers if len(prompts) > 1 else answers[0]
+
+    def wiped(self, *prompts: list[int], byte: int = 0xA5, **how: Any) -> Any:
+        """The same when nothing is left in the engine."""
+        self.engine.forget()
+        self.engine.fill(byte)
+        return self.ask(*prompts, **how)
+
+    @property
+    def block_tokens(self) -> int:
+        return max(group.tokens for group in self.layout.groups if group)
+
+    def files(self, group: int | None = None) -> list[Path]:
+        """Files of all groups or of one, the oldest first."""
+        folder = Path(self.worker._files.path(self.layout.folder))
+        if group is not None:
+            folder /= self.layout.groups[group].fingerprint
+        return sorted(folder.rglob("*.kv"), key=lambda path: path.stat().st_mtime_ns)
+
+    def damaged(self, how: str, kernel_pages: int | None) -> None:
+        """From now on loads move half the bytes of each block; or one kernel page, as if the block id
+        were its number."""
+        for number, blocks in self.worker._groups.items():
+            group = self.layout.groups[number]
+            pages = group.tokens // kernel_pages if kernel_pages and not group.recurrent else 1
+            blocks._parts = [
+                part._replace(
+                    first=part.first[: max(1, len(part.first) // (2 if how == "half" else pages))],
+                    step=part.step if how == "half" else part.step // pages,
+                )
+                for part in blocks._parts
+            ]
+            blocks._parts = [
+                part._replace(end=part.begin + len(part.first) * _width(part)) for part in blocks._parts
+            ]
+
+
+def _width(part: Any) -> int:
+    return int(part.memory._rows.shape[1])
+
+
+def _prompts(block: int) -> dict[str, list[int]]:
+    long = zoo.prompt(4 * block + 76)
+    return {
+        "long": long,
+        "sibling": long[: 2 * block + 40] + zoo.prompt(block, seed=2),
+        "whole blocks": zoo.prompt(3 * block, seed=3),
+        "one more": zoo.prompt(2 * block + 1, seed=4),
+    }
+
+
+def keep(store: str, kernel_pages: int | None, local_hit: bool, **engine: Any) -> dict[str, Any]:
+    """Fills the store, forgets, and brings everything back in the same process. What is right is what
+    the engine says without any cache; or, with `local_hit`, from its own."""
+    with Stored(store, kernel_pages=kernel_pages, **engine) as stored:
+        block = stored.block_tokens
+        prompts = _prompts(block)
+        right = {}
+        for name, prompt in prompts.items():
+            right[name] = stored.ask(prompt, reading=False)
+            if local_hit:
+                right[name] = stored.ask(prompt)
+        answers = {wipe: {} for wipe in WIPES}
+        for wipe, byte in WIPES.items():
+            for name, prompt in prompts.items():
+                answers[wipe][name] = stored.wiped(prompt, byte=byte)
+        both = stored.wiped(prompts["long"], prompts["sibling"])
+        for how in ["half"] + (["kernel page"] if kernel_pages else []):
+            parts = {number: group._parts for number, group in stored.worker._groups.items()}
+            stored.damaged(how, kernel_pages)
+            answers[how] = {"long": stored.wiped(prompts["long"])}
+            for number, group in stored.worker._groups.items():
+                group._parts = parts[number]
+        return {
+            "right": right,
+            "answers": answers,
+            "both": both,
+            "block": block,
+            "groups": [group.retention if group else None for group in stored.layout.groups],
+            "bytes": _file_sizes(stored),
+        }
+
+
+def _file_sizes(stored: Stored) -> list[list[int]]:
+    """For each group: payload of a block, and the sizes that its files have."""
+    return [
+        [group.block_bytes, *sorted({path.stat().st_size for path in stored.files(number)})]
+        for number, group in enumerate(stored.layout.groups)
+    ]
+
+
+def bring_back(store: str, **engine: Any) -> dict[str, Any]:
+    """After a restart: what another process has stored; then with files damaged, each in a way of its
+    own, and one that vanishes after the engine was promised it."""
+    with Stored(store, policy="recompute", **engine) as stored:
+        prompts = _prompts(stored.block_tokens)
+        answers = {name: stored.ask(prompt) for name, prompt in prompts.items()}
+        damaged = {
+            how: _with_damage(stored, prompts["long"], damage) for how, damage in DAMAGES.items()
+        }
+        read, files = stored.worker._files.read, stored.worker._files
+
+        def vanish(name: str, into: Any) -> bool:
+            files.remove(name)
+            return bool(read(name, into))
+
+        files.read = vanish
+        vanished = stored.wiped(prompts["long"])
+        files.read = read
+        after = stored.wiped(prompts["long"])
+        return {"answers": answers, "damaged": damaged, "vanished": vanished, "after": after}
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def _flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def _other(path: Path) -> None:
+    """The file of another block, whole and in order."""
+    path.write_bytes(next(each for each in path.parent.parent.rglob("*.kv") if each != path).read_bytes())
+
+
+def _link(path: Path) -> None:
+    path.rename(path.with_suffix(".moved"))
+    path.symlink_to(path.with_suffix(".moved"))
+
+
+DAMAGES = {"cut": _cut, "flipped": _flip, "other": _other, "link": _link, "gone": Path.unlink,
+           "empty": lambda path: path.write_bytes(b"")}  # fmt: skip
+
+
+def _with_damage(stored: Stored, prompt: list[int], damage: Any) -> list[Any]:
+    """Answer with the last block of each group damaged, and the one after: stored anew."""
+    last = _names_read(stored, prompt)
+    for path in last:
+        damage(path)
+    return [stored.wiped(prompt), stored.wiped(prompt)]
+
+
+def _names_read(stored: Stored, prompt: list[int]) -> list[Path]:
+    """The file of each group that a load of the prompt reads last."""
+    files, read, names = stored.worker._files, stored.worker._files.read, []
+
+    def noted(name: str, into: Any) -> bool:
+        names.append(name)
+        return bool(read(name, into))
+
+    files.read = noted
+    stored.wiped(prompt)
+    files.read = read
+    by_group = {name.split("/")[2]: name for name in names}
+    return [Path(files.path(name)) for name in by_group.values()]
+
+
+def fail(store: str, **engine: Any) -> dict[str, Any]:
+    """A file vanishes, and the engine's policy is to fail: this request and no other."""
+    with Stored(store, **engine) as stored:
+        prompt = zoo.prompt(3 * stored.block_tokens + 5)
+        right = stored.ask(prompt, reading=False)
+        read, files = stored.worker._files.read, stored.worker._files
+        files.read = lambda name, into: False
+        failed = stored.wiped(prompt)
+        files.read = read
+        return {"right": right, "failed": failed, "next": stored.wiped(prompt)}
+
+
+def conversation(store: str, turn: int = 60, **engine: Any) -> dict[str, Any]:
+    """A second turn after the first: its prompt has tokens that were generated, across the end of a
+    block. What is right is what the engine's own cache gives."""
+    with Stored(store, **engine) as stored:
+        block = stored.block_tokens
+        prompt = zoo.prompt(3 * block - turn // 2)
+        first = stored.ask(prompt, tokens=turn)
+        prompt = prompt + first["tokens"] + zoo.prompt(20, seed=5)
+        save, stored.worker.save = stored.worker.save, lambda plan: None  # of the first turn alone
+        right = stored.ask(prompt)
+        stored.worker.save = save
+        return {"right": right, "loaded": stored.wiped(prompt), "block": block}
+
+
+def tails(store: str, length: int, **engine: Any) -> dict[str, Any]:
+    """Hits inside a block, where the engine hashes units smaller than one: a request that goes on after
+    its boundary, and one that ends at it."""
+    with Stored(store, **engine) as stored:
+        prompt = zoo.prompt(length)
+        stored.ask(prompt)
+        ended = zoo.prompt(length, seed=6)
+        stored.ask(ended, tokens=1)
+        outcome = {"block": stored.block_tokens}
+        for name, start in (("went on", prompt), ("ended", ended)):
+            longer = start + zoo.prompt(30, seed=7)
+            right = stored.ask(longer)
+            outcome[name] = {"right": right, "loaded": stored.wiped(longer)}
+        return outcome

@@ -1,0 +1,100 @@
+"""The reference connector on running models: what it brings back is what the engine had computed.
+
+Each model runs with attention pages as the engine's manager has them, and cut into kernel pages. Equal
+means equal tokens and equal log-probabilities, to the bit.
+"""
+
+import pytest
+import zoo
+
+pytestmark = pytest.mark.engines
+
+# tokens of a step: one block where the CPU build keeps no states between blocks
+STEPS = {"nemotron_h": 256, "falcon_h1": 384, "granite_hybrid": 384}
+MODELS = ["nemotron_h", "qwen3_next", "falcon_h1", "granite_hybrid", "llama", "gemma3"]
+CASES = [(model, pages) for model in MODELS for pages in (None, 32)] + [("deepseek_v2", None)]
+
+
+def of(model, folder):
+    options = {"model": model, "folder": folder, "step": STEPS.get(model)}
+    if model in ("llama", "gemma3"):
+        options["block_size"] = 128
+    return options
+
+
+def same(answer, right):
+    return (answer["tokens"], answer["logprobs"]) == (right["tokens"], right["logprobs"])
+
+
+def cached(length, block):
+    """What can be brought back of a prompt: whole blocks, and one token is left to compute."""
+    return (length - 1) // block * block
+
+
+@pytest.mark.parametrize(("model", "pages"), CASES)
+def test_stored_wiped_and_brought_back(engines, model_folder, tmp_path, model, pages):
+    given = {**of(model, model_folder), "store": str(tmp_path), "kernel_pages": pages}
+    kept = engines.run("store_scenarios:keep", local_hit=model == "deepseek_v2", **given)
+    block, right = kept["block"], kept["right"]
+    lengths = {"long": 4 * block + 76, "sibling": 3 * block + 40, "whole blocks": 3 * block,
+               "one more": 2 * block + 1}  # fmt: skip
+    for wipe in ("zeros", "garbage"):
+        for name, length in lengths.items():
+            answer = kept["answers"][wipe][name]
+            assert answer["cached"] == cached(length, block), (wipe, name)
+            assert same(answer, right[name]), (wipe, name)
+    for answer, name in zip(kept["both"], ("long", "sibling"), strict=True):
+        assert answer["cached"] >= 2 * block and answer["tokens"] == right[name]["tokens"]
+
+    # the controls: damage that the comparison must see
+    assert kept["answers"]["half"]["long"]["cached"] == cached(lengths["long"], block)
+    assert not same(kept["answers"]["half"]["long"], right["long"])
+    if pages:
+        assert kept["answers"]["kernel page"]["long"]["cached"] == cached(lengths["long"], block)
+        assert not same(kept["answers"]["kernel page"]["long"], right["long"])
+
+    # payload and nothing else lies in the files
+    for payload, *sizes in kept["bytes"]:
+        assert sizes == [payload + 88]
+    assert ("recurrent" in kept["groups"]) == (model in zoo.HYBRID)
+    assert ("window" in kept["groups"]) == (model == "gemma3")
+
+    back = engines.run("store_scenarios:bring_back", **given)
+    for name, length in lengths.items():
+        assert back["answers"][name]["cached"] == cached(length, block), name
+        assert same(back["answers"][name], right[name]), name
+    for how, (answer, again) in back["damaged"].items():
+        assert answer["cached"] < cached(lengths["long"], block), how
+        assert again["cached"] == cached(lengths["long"], block), how
+        for each in (answer, again):
+            assert same(each, right["long"]) or model == "deepseek_v2", how
+    assert back["vanished"]["finish"] == "length"
+    assert same(back["vanished"], right["long"]) or model == "deepseek_v2"
+    assert back["after"]["cached"] == cached(lengths["long"], block)
+    assert same(back["after"], right["long"])
+
+
+@pytest.mark.parametrize("model", ["llama", "nemotron_h"])
+def test_a_failed_load_fails_one_request_where_the_policy_says_so(
+    engines, model_folder, tmp_path, model
+):
+    got = engines.run("store_scenarios:fail", store=str(tmp_path), **of(model, model_folder))
+    assert got["failed"]["finish"] == "error" and not got["failed"]["tokens"]
+    assert same(got["next"], got["right"])
+    assert got["next"]["cached"] == 3 * (STEPS.get(model) or 128)
+
+
+@pytest.mark.parametrize("model", ["llama", "nemotron_h", "qwen3_next"])
+def test_generated_tokens_are_kept(engines, model_folder, tmp_path, model):
+    got = engines.run("store_scenarios:conversation", store=str(tmp_path), **of(model, model_folder))
+    blocks = 2 if model in zoo.HYBRID else 3  # the engine keeps no states of decoding steps
+    assert got["loaded"]["cached"] == got["right"]["cached"] == blocks * got["block"]
+    assert same(got["loaded"], got["right"])
+
+
+def test_hits_inside_a_block(engines, model_folder, tmp_path):
+    given = {**of("nemotron_h", model_folder), "store": str(tmp_path), "prefix_match_unit": 32}
+    got = engines.run("store_scenarios:tails", length=2 * 256 + 96, **given)
+    for name in ("went on", "ended"):
+        assert got[name]["loaded"]["cached"] == 2 * 256 + 96, name
+        assert same(got[name]["loaded"], got[name]["right"]), name
