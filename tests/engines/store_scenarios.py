@@ -1,5 +1,7 @@
 """What engine processes do with the reference connector: see `test_store_connector`."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,35 +79,71 @@ class Stored:
             folder /= self.layout.groups[group].fingerprint
         return sorted(folder.rglob("*.kv"), key=lambda path: path.stat().st_mtime_ns)
 
-    def damaged(self, how: str, kernel_pages: int | None) -> None:
-        """From now on loads move half the bytes of each block; or one kernel page, as if the block id
-        were its number."""
-        for number, blocks in self.worker._groups.items():
+    @contextlib.contextmanager
+    def damaged(self, how: str, kernel_pages: int | None) -> Iterator[None]:
+        """Loads move half the bytes of each page; or one kernel page of attention blocks, to where it
+        lies when the block id is taken for its number."""
+        groups = dict(self.worker._groups)
+        for number, blocks in groups.items():
             group = self.layout.groups[number]
-            pages = group.tokens // kernel_pages if kernel_pages and not group.recurrent else 1
-            blocks._parts = [
-                part._replace(
-                    first=part.first[: max(1, len(part.first) // (2 if how == "half" else pages))],
-                    step=part.step if how == "half" else part.step // pages,
+            if how == "half":
+                self.worker._groups[number] = _Half(blocks)
+            elif kernel_pages and not group.recurrent:
+                self.worker._groups[number] = _KernelPage(
+                    blocks, group.tokens // kernel_pages, self.engine, number
                 )
-                for part in blocks._parts
-            ]
-            blocks._parts = [
-                part._replace(end=part.begin + len(part.first) * _width(part)) for part in blocks._parts
-            ]
+        yield
+        self.worker._groups = groups
 
 
-def _width(part: Any) -> int:
-    return int(part.memory._rows.shape[1])
+class _Half:
+    def __init__(self, blocks: Any) -> None:
+        self.blocks, self.block_bytes, self.gather = blocks, blocks.block_bytes, blocks.gather
+
+    def scatter(self, ids: list[int], payload: Any) -> None:
+        there = self.blocks.gather(ids)
+        for part in self.blocks._parts:
+            half = (part.begin + part.end) // 2
+            there[:, part.begin : half] = payload[:, part.begin : half]
+        self.blocks.scatter(ids, there)
 
 
-def _prompts(block: int) -> dict[str, list[int]]:
-    long = zoo.prompt(4 * block + 76)
+class _KernelPage:
+    def __init__(self, blocks: Any, pages: int, engine: Engine, group: int) -> None:
+        import kvedit
+        from kvedit.integrations._store.blocks import storages_of
+
+        registration = kvedit.Registration.from_vllm(engine.cache_config, engine.caches)
+        result = kvedit.Host().edit(registration)
+        self.storages = storages_of(result, engine.caches)
+        self.parts = [
+            part
+            for layer in result.layers.values()
+            if layer.group == group and layer.pages
+            for part in layer.pages.parts
+        ]
+        self.blocks, self.pages = blocks, pages
+        self.block_bytes, self.gather = blocks.block_bytes, blocks.gather
+
+    def scatter(self, ids: list[int], payload: Any) -> None:
+        import torch
+
+        for part, slot in zip(self.parts, self.blocks._parts, strict=True):
+            memory = torch.empty(0, dtype=torch.uint8).set_(self.storages[part.storage])
+            page = (slot.end - slot.begin) // self.pages
+            for block, row in zip(ids, payload, strict=True):
+                at = part.base + block * part.block_stride // self.pages
+                memory[at : at + page] = torch.from_numpy(row[slot.begin : slot.begin + page])
+
+
+def prompts_of(block: int) -> dict[str, list[int]]:
+    unit = max(block, 128)  # whole blocks
+    long = zoo.prompt(4 * unit + 76)
     return {
         "long": long,
-        "sibling": long[: 2 * block + 40] + zoo.prompt(block, seed=2),
-        "whole blocks": zoo.prompt(3 * block, seed=3),
-        "one more": zoo.prompt(2 * block + 1, seed=4),
+        "sibling": long[: 2 * unit + 40] + zoo.prompt(unit, seed=2),
+        "whole blocks": zoo.prompt(3 * unit, seed=3),
+        "one more": zoo.prompt(2 * unit + 1, seed=4),
     }
 
 
@@ -114,7 +152,7 @@ def keep(store: str, kernel_pages: int | None, local_hit: bool, **engine: Any) -
     the engine says without any cache; or, with `local_hit`, from its own."""
     with Stored(store, kernel_pages=kernel_pages, **engine) as stored:
         block = stored.block_tokens
-        prompts = _prompts(block)
+        prompts = prompts_of(block)
         right = {}
         for name, prompt in prompts.items():
             right[name] = stored.ask(prompt, reading=False)
@@ -126,11 +164,8 @@ def keep(store: str, kernel_pages: int | None, local_hit: bool, **engine: Any) -
                 answers[wipe][name] = stored.wiped(prompt, byte=byte)
         both = stored.wiped(prompts["long"], prompts["sibling"])
         for how in ["half"] + (["kernel page"] if kernel_pages else []):
-            parts = {number: group._parts for number, group in stored.worker._groups.items()}
-            stored.damaged(how, kernel_pages)
-            answers[how] = {"long": stored.wiped(prompts["long"])}
-            for number, group in stored.worker._groups.items():
-                group._parts = parts[number]
+            with stored.damaged(how, kernel_pages):
+                answers[how] = {"long": stored.wiped(prompts["long"])}
         return {
             "right": right,
             "answers": answers,
@@ -150,14 +185,17 @@ def _file_sizes(stored: Stored) -> list[list[int]]:
 
 
 def bring_back(store: str, **engine: Any) -> dict[str, Any]:
-    """After a restart: what another process has stored; then with files damaged, each in a way of its
-    own, and one that vanishes after the engine was promised it."""
+    """After a restart: what another process has stored; then with the last file of each group damaged,
+    and asked once more; then with files that vanish after the engine was promised them."""
     with Stored(store, policy="recompute", **engine) as stored:
-        prompts = _prompts(stored.block_tokens)
+        prompts = prompts_of(stored.block_tokens)
         answers = {name: stored.ask(prompt) for name, prompt in prompts.items()}
-        damaged = {
-            how: _with_damage(stored, prompts["long"], damage) for how, damage in DAMAGES.items()
-        }
+        last = _last_read(stored, prompts["long"])
+        damaged = {}
+        for how, damage in DAMAGES.items():
+            for path in last:
+                damage(path)
+            damaged[how] = [stored.wiped(prompts["long"]), stored.wiped(prompts["long"])]
         read, files = stored.worker._files.read, stored.worker._files
 
         def vanish(name: str, into: Any) -> bool:
@@ -195,15 +233,7 @@ DAMAGES = {"cut": _cut, "flipped": _flip, "other": _other, "link": _link, "gone"
            "empty": lambda path: path.write_bytes(b"")}  # fmt: skip
 
 
-def _with_damage(stored: Stored, prompt: list[int], damage: Any) -> list[Any]:
-    """Answer with the last block of each group damaged, and the one after: stored anew."""
-    last = _names_read(stored, prompt)
-    for path in last:
-        damage(path)
-    return [stored.wiped(prompt), stored.wiped(prompt)]
-
-
-def _names_read(stored: Stored, prompt: list[int]) -> list[Path]:
+def _last_read(stored: Stored, prompt: list[int]) -> list[Path]:
     """The file of each group that a load of the prompt reads last."""
     files, read, names = stored.worker._files, stored.worker._files.read, []
 

@@ -6,6 +6,7 @@ means equal tokens and equal log-probabilities, to the bit.
 
 import pytest
 import zoo
+from store_scenarios import prompts_of
 
 pytestmark = pytest.mark.engines
 
@@ -33,24 +34,25 @@ def cached(length, block):
 
 @pytest.mark.parametrize(("model", "pages"), CASES)
 def test_stored_wiped_and_brought_back(engines, model_folder, tmp_path, model, pages):
+    latent = model == "deepseek_v2"  # on CPU its prefill differs with the number of cached tokens
     given = {**of(model, model_folder), "store": str(tmp_path), "kernel_pages": pages}
-    kept = engines.run("store_scenarios:keep", local_hit=model == "deepseek_v2", **given)
+    kept = engines.run("store_scenarios:keep", local_hit=latent, **given)
     block, right = kept["block"], kept["right"]
-    lengths = {"long": 4 * block + 76, "sibling": 3 * block + 40, "whole blocks": 3 * block,
-               "one more": 2 * block + 1}  # fmt: skip
+    whole = {name: cached(len(each), block) for name, each in prompts_of(block).items()}
     for wipe in ("zeros", "garbage"):
-        for name, length in lengths.items():
+        for name in whole:
             answer = kept["answers"][wipe][name]
-            assert answer["cached"] == cached(length, block), (wipe, name)
+            assert answer["cached"] == whole[name], (wipe, name)
             assert same(answer, right[name]), (wipe, name)
     for answer, name in zip(kept["both"], ("long", "sibling"), strict=True):
-        assert answer["cached"] >= 2 * block and answer["tokens"] == right[name]["tokens"]
+        assert answer["cached"] >= 2 * block
+        assert answer["tokens"] == right[name]["tokens"] or latent
 
     # the controls: damage that the comparison must see
-    assert kept["answers"]["half"]["long"]["cached"] == cached(lengths["long"], block)
+    assert kept["answers"]["half"]["long"]["cached"] == whole["long"]
     assert not same(kept["answers"]["half"]["long"], right["long"])
     if pages:
-        assert kept["answers"]["kernel page"]["long"]["cached"] == cached(lengths["long"], block)
+        assert kept["answers"]["kernel page"]["long"]["cached"] == whole["long"]
         assert not same(kept["answers"]["kernel page"]["long"], right["long"])
 
     # payload and nothing else lies in the files
@@ -60,18 +62,18 @@ def test_stored_wiped_and_brought_back(engines, model_folder, tmp_path, model, p
     assert ("window" in kept["groups"]) == (model == "gemma3")
 
     back = engines.run("store_scenarios:bring_back", **given)
-    for name, length in lengths.items():
-        assert back["answers"][name]["cached"] == cached(length, block), name
+    for name in whole:
+        assert back["answers"][name]["cached"] == whole[name], name
         assert same(back["answers"][name], right[name]), name
     for how, (answer, again) in back["damaged"].items():
-        assert answer["cached"] < cached(lengths["long"], block), how
-        assert again["cached"] == cached(lengths["long"], block), how
+        assert answer["cached"] < whole["long"], how
+        assert again["cached"] == whole["long"], how
         for each in (answer, again):
-            assert same(each, right["long"]) or model == "deepseek_v2", how
+            assert same(each, right["long"]) or latent, how
     assert back["vanished"]["finish"] == "length"
-    assert same(back["vanished"], right["long"]) or model == "deepseek_v2"
-    assert back["after"]["cached"] == cached(lengths["long"], block)
-    assert same(back["after"], right["long"])
+    assert same(back["vanished"], right["long"]) or latent
+    assert back["after"]["cached"] == whole["long"]
+    assert same(back["after"], right["long"]) or latent
 
 
 @pytest.mark.parametrize("model", ["llama", "nemotron_h"])
