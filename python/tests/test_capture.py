@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import subprocess
-import sys
 import types
 from pathlib import Path
 
@@ -19,7 +18,7 @@ PROGRAM = Path(kvedit.__file__).parent / "bin" / "kvedit"
 @pytest.fixture
 def connectors(monkeypatch):
     yield vllm_base.connectors(monkeypatch)
-    sys.modules.pop("kvedit.integrations.vllm", None)
+    vllm_base.forget()
 
 
 def connector_of(connectors, facts, extra, **parallel):

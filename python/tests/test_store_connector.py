@@ -2,7 +2,7 @@
 
 import errno
 import logging
-import sys
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -134,10 +134,11 @@ def scheduler(tmp_path, *groups, unit=UNIT, alignment=None, roles=Roles(True, Tr
 
 
 def matched(half, request, computed=0):
-    for _ in range(1000):
+    for _ in range(10_000):
         found = half.matched_tokens(request, computed)
         if found is not None:
             return found
+        time.sleep(0.001)
     raise AssertionError("no end of it")
 
 
@@ -246,7 +247,7 @@ def test_blocks_of_a_finished_request_are_held_until_they_are_saved(tmp_path):
     request = Request(80)
     half.admitted(request, [[], []], 0)
     assert half.finished_at_boundary(request, ([1, 2], [0, 0, 9]), [(1, 9, 80)])
-    half.finished(request)
+    half.finished(request, ())
     plan = half.plan(step({}, {}))
     assert plan.held == {"r"} and plan.saves == [Move(key(1, 80), 9), Move(key(0, 80), 2)]
     assert half.plan(step({}, {})).held == set()
@@ -264,7 +265,7 @@ def test_what_failed_is_not_looked_up_again(files, tmp_path):
     assert matched(half, second) == 0 and matched(half, first) == 16
     half.loads_ended({"r"}, set())
     assert matched(half, first) == 0
-    half.finished(first)
+    half.finished(first, ())
     assert matched(half, first) == 16  # the name again, another request
 
 
@@ -438,7 +439,7 @@ def test_ranks_that_hold_other_bytes_have_other_names():
 @pytest.fixture
 def connectors(monkeypatch):
     yield vllm_base.connectors(monkeypatch)
-    sys.modules.pop("kvedit.integrations.vllm", None)
+    vllm_base.forget()
 
 
 def connector(connectors, role, facts, folder, **config):
@@ -476,7 +477,9 @@ def test_failures_are_told_as_the_engine_wants_them(connectors, tmp_path, name, 
     assert made._worker.layout is not None
     assert made.get_handshake_metadata().layout == made._worker.layout
     made._worker._groups = {0: Blocks()}
-    metadata = connectors.StoreMetadata(Plan(loads={"r": [Move(Key(0, bytes(32)), 5)]}))
+    from kvedit.integrations._store.connector import StoreMetadata
+
+    metadata = StoreMetadata(Plan(loads={"r": [Move(Key(0, bytes(32)), 5)]}))
     made.bind_connector_metadata(metadata)
     made.start_load_kv(None, more=1)
     made.wait_for_save()
@@ -491,3 +494,49 @@ def test_failures_are_told_as_the_engine_wants_them(connectors, tmp_path, name, 
     assert made.get_block_ids_with_load_errors() == set()
     assert made.get_finished(set()) == (None, None)
     made.shutdown()
+
+
+def test_only_where_every_block_is_kept_a_failed_one_leaves_a_prefix():
+    assert layout(FULL).keeps_all_blocks
+    for others in ((FULL, FULL), (RECURRENT,), (WINDOW,), (FULL, None), (None,)):
+        assert not layout(*others).keeps_all_blocks
+
+
+def test_engines_that_cannot_be_told_of_failures_get_nothing_loaded(files, tmp_path, caplog):
+    roles = Roles(loads=True, saves=True, fails_requests=False)
+    for group, tokens in ((RECURRENT, 0), (FULL, 16)):
+        put(files, layout(group), 0, 32)
+        put(files, layout(group), 0, 16)
+        assert matched(scheduler(tmp_path, group, alignment=16, roles=roles), Request(20)) == tokens
+    assert caplog.text.count("nothing is loaded") == 1
+
+
+def test_engines_that_show_tables_only_at_the_end(files, tmp_path):
+    """Before vLLM 0.30; where every block is kept they are still right then."""
+    for groups, saves in ((FULL,), 2), ((FULL, RECURRENT), 0):
+        half = scheduler(tmp_path, *groups)
+        request = Request(40)
+        half.admitted(request, [[1, 2, 3]] * len(groups), 0)
+        old_step = SimpleNamespace(num_scheduled_tokens={"r": 40})
+        assert half.plan(old_step).saves == []
+        request.num_computed_tokens = 40
+        assert half.finished(request, ([1, 2, 3],) * len(groups)) == bool(saves)
+        plan = half.plan(old_step)
+        assert plan.saves == [Move(key(0, 16), 1), Move(key(0, 32), 2)][:saves]
+        assert plan.held == ({"r"} if saves else set())
+    put(files, layout(FULL), 0, 16)
+    half = scheduler(tmp_path, FULL)
+    half.plan(old_step)
+    waits = Request(40)
+    assert matched(half, waits) == 16
+    half.admitted(waits, [[1]], 16)
+    waits.num_computed_tokens = 16
+    assert not half.finished(waits, ([1],))  # ended before its blocks had come
+
+
+def test_what_is_stored_can_be_forgotten(files, tmp_path):
+    put(files, layout(FULL), 0, 16)
+    put(files, layout(FULL, folder="other/tp0-pcp0"), 0, 16)
+    half = scheduler(tmp_path, FULL)
+    assert half.forget() and matched(half, Request(20)) == 0
+    assert longest(files, [layout(FULL, folder="other/tp0-pcp0")]) == 16

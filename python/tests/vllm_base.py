@@ -67,5 +67,10 @@ def connectors(monkeypatch):
     for each in (KVConnectorMetadata, KVConnectorHandshakeMetadata, KVConnectorTransferResults,
                  SupportsHMA, KVConnectorBase_V1):  # fmt: skip
         setattr(base, each.__name__, each)
-    monkeypatch.delitem(sys.modules, "kvedit.integrations.vllm", raising=False)
+    forget()
     return importlib.import_module("kvedit.integrations.vllm")
+
+
+def forget():
+    for name in ("vllm", "_block_connector", "_store.connector"):
+        sys.modules.pop(f"kvedit.integrations.{name}", None)

@@ -69,6 +69,11 @@ class ShardLayout:
     groups: tuple[GroupLayout | None, ...]
     """None for a group that is not kept: scratch, or not transferred."""
 
+    @property
+    def keeps_all_blocks(self) -> bool:
+        """One group, whose requests have every block: each prefix of them can be gone on from."""
+        return [group.retention if group else None for group in self.groups] == ["full"]
+
     def name(self, key: Key) -> str | None:
         """The file of a block, relative to the store; None where the shard has nothing of it."""
         group = self.groups[key.group]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,10 +27,10 @@ _PATIENCE_SECONDS = 0.002  # most prompts are not stored, which is seen at once
 
 
 class Roles(NamedTuple):
-    """By ``kv_role``."""
-
     loads: bool
     saves: bool
+    fails_requests: bool = True
+    """The engine can be told that a load failed, without naming blocks of its only group."""
 
 
 class _Lookup(NamedTuple):
@@ -64,6 +65,7 @@ class Scheduler:
         self._known: dict[str, _Known] = {}
         self._lookups: dict[str, _Lookup] = {}
         self._plan = Plan()
+        self._shows_tables = True
 
     def set_shards(
         self, shards: Sequence[ShardLayout | None], expected: int, alignment: int | None
@@ -84,6 +86,9 @@ class Scheduler:
                 bad, self._step, self._unit,
             )  # fmt: skip
             self._shards = []
+        if not self._roles.fails_requests and not all(shard.keeps_all_blocks for shard in there):
+            self._logger.warning("kvedit: nothing is loaded: this vLLM cannot be told of failures")
+            self._roles = self._roles._replace(loads=False)
 
     # --- loads ---
 
@@ -143,7 +148,10 @@ class Scheduler:
         """Of the step that the engine has just scheduled."""
         plan, self._plan = self._plan, Plan()
         state = getattr(output, "kv_connector_block_state", None)
-        if state is None or not self._shards or not self._roles.saves:
+        if not self._shards or not self._roles.saves:
+            return plan
+        self._shows_tables = state is not None
+        if state is None:
             return plan
         for request_id, count in output.num_scheduled_tokens.items():
             known = self._known.get(request_id)
@@ -200,9 +208,26 @@ class Scheduler:
             self._plan.held.add(request.request_id)
         return bool(moves)
 
-    def finished(self, request: Any) -> None:
-        self._known.pop(request.request_id, None)
+    def finished(self, request: Any, tables: BlockTables) -> bool:
+        """Whether the engine is to keep the request's blocks: engines before 0.30 show their tables
+        only now, which is of use where tables only grow."""
+        known = self._known.pop(request.request_id, None)
         self._lookups.pop(request.request_id, None)
+        if self._shows_tables or known is None or known.loading or not self._roles.saves:
+            return False
+        if not self._shards or not all(shard.keeps_all_blocks for shard in self._shards):
+            return False
+        known.saved = 0
+        self._plan.saves += self._filled(known, tables, 0)
+        self._plan.held.add(request.request_id)
+        return True
+
+    def forget(self) -> bool:
+        """Removes what is stored of this model; no request may be under way."""
+        for shard in self._shards:
+            shutil.rmtree(self._files.path(shard.folder), ignore_errors=True)
+        self._lookups.clear()
+        return bool(self._shards)
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
