@@ -1,6 +1,7 @@
 """What engine processes do with the reference connector: see `test_store_connector`."""
 
 import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,22 @@ from engine import Engine
 WIPES = {"zeros": 0, "garbage": 0xA5}
 
 
+def connector_of(store: str, policy: str = "fail", **extra: Any) -> dict[str, Any]:
+    return {
+        "kv_connector": "StoreConnector",
+        "kv_connector_module_path": "kvedit.integrations.vllm",
+        "kv_role": "kv_both",
+        "kv_load_failure_policy": policy,
+        "kv_connector_extra_config": {"kvedit.path": store, **extra},
+    }
+
+
 class Stored:
     """An engine with the reference connector over the folder `store`."""
 
     def __init__(self, store: str, *, extra: dict[str, Any] | None = None,
                  policy: str = "fail", **engine: Any) -> None:  # fmt: skip
-        connector = {
-            "kv_connector": "StoreConnector",
-            "kv_connector_module_path": "kvedit.integrations.vllm",
-            "kv_role": "kv_both",
-            "kv_load_failure_policy": policy,
-            "kv_connector_extra_config": {"kvedit.path": store, **(extra or {})},
-        }
-        self.engine = Engine(connector=connector, **engine)
+        self.engine = Engine(connector=connector_of(store, policy, **(extra or {})), **engine)
         from vllm.distributed.kv_transfer import get_kv_transfer_group
 
         self.worker = get_kv_transfer_group()._worker
@@ -288,3 +292,27 @@ def tails(store: str, length: int, **engine: Any) -> dict[str, Any]:
             right = stored.ask(longer)
             outcome[name] = {"right": right, "loaded": stored.wiped(longer)}
         return outcome
+
+
+def junctions(store: str, **engine: Any) -> dict[str, Any]:
+    """Prompts that only begin alike, with an engine that keeps a state for every block."""
+    with Stored(store, **engine) as stored:
+        block = stored.block_tokens
+        first = zoo.prompt(4 * block + 10)
+        second = first[: 2 * block + 50] + zoo.prompt(block, seed=8)
+        stored.ask(first)
+        save, stored.worker.save = stored.worker.save, lambda plan: None  # of the first alone
+        right = stored.ask(second)
+        stored.worker.save = save
+        return {"right": right, "loaded": stored.wiped(second), "block": block}
+
+
+def shards(store: str, files: int, prompts: list[list[int]], **engine: Any) -> list[Any]:
+    """With workers in processes of their own: answers, once so many files are there."""
+    connector = connector_of(store)
+    with Engine(connector=connector, tensor_parallel_size=2, **engine) as running:
+        answers = [running.generate(prompt) for prompt in prompts]
+        deadline = time.monotonic() + 60
+        while len(list(Path(store).rglob("*.kv"))) < files and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return answers

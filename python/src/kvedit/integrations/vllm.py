@@ -3,6 +3,8 @@
     vllm serve MODEL --kv-transfer-config '{"kv_connector": "CaptureConnector",
         "kv_connector_module_path": "kvedit.integrations.vllm", "kv_role": "kv_both",
         "kv_connector_extra_config": {"kvedit.path": "/tmp/kvedit"}}'
+
+`CaptureConnector` writes down what the engine registers; `StoreConnector` keeps its blocks in a folder.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class _Read(NamedTuple):
     good: int
 
 
-@dataclass
+@dataclass(eq=False)
 class _Load:
     request: str
     batches: deque[list[Move]]
