@@ -67,6 +67,9 @@ void check_error(const Result& result, const std::string& layer, const Facts& fa
   CHECK(problem.layer == layer);
   CHECK(problem.message.find(layer) != std::string::npos);
   CHECK(problem.facts == facts);
+  const Outcome outcome = result.find_layer(layer)->outcome();
+  CHECK((outcome == Outcome::failed || outcome == Outcome::excluded));
+  CHECK(result.groups()[0].block_bytes == std::nullopt);
 }
 
 void check_warning(const Result& result, const Facts& facts) {
@@ -333,6 +336,30 @@ TEST_CASE("readback: excluded caches that mean nothing are refused, not read") {
   CHECK(problem_of(edited(data)).layer == "hot");
   data.caches[1].tensors.clear();
   CHECK(edited(data).ok());
+}
+
+TEST_CASE("readback: who is named by an error is failed, and nobody else") {
+  RegistrationData data = one_layer("HND", heads_first);
+  add(data, "b", contiguous("bfloat16", {4, 2, 16, 16}));
+  data.groups.push_back(data.groups[0]);
+  data.groups[1].layers.clear();
+  data.groups[1].host_resident = true;
+  add(data, "c", contiguous("bfloat16", {4, 2, 16, 16}), 1);
+  add(data, "d", contiguous("bfloat16", {4, 2, 16, 16}), 1);
+  const Result of_group = edited(data);
+  CHECK_FALSE(of_group.ok());
+  for (const char* name : {"a", "b"})
+    CHECK(of_group.find_layer(name)->outcome() == Outcome::passed);
+  for (const char* name : {"c", "d"})
+    CHECK(of_group.find_layer(name)->outcome() == Outcome::failed);
+
+  data.groups[1].host_resident = false;
+  data.caches[1].tensors[0] =
+      tensor("bfloat16", {4, 2, 16, 16}, {1024, 512, 16, 1}, 0, "storage of b");
+  const Result of_layer = edited(data);
+  CHECK_FALSE(of_layer.ok());
+  CHECK(of_layer.find_layer("a")->outcome() == Outcome::passed);
+  CHECK(of_layer.find_layer("b")->outcome() == Outcome::failed);
 }
 
 TEST_CASE("readback: nothing to move is refused") {
