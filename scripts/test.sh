@@ -16,7 +16,7 @@ test_engines() {
   "$root/scripts/engines_env.sh" "$folder"
   cd "$root"
   env -u PYTHONPATH "$folder/bin/python" -B -m pytest -c tests/engines/pytest.ini -m engines "$@" \
-    tests/engines 2>&1 | tee "$log" || status=$?
+    tests/engines tests/interop 2>&1 | tee "$log" || status=$?
   last=$(tail -n 1 "$log")
   counted() { [[ $last =~ ([0-9]+)\ $1 ]] && echo "${BASH_REMATCH[1]}" || echo 0; }
   line="$(counted passed) passed, $(($(counted failed) + $(counted error))) failed"

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <kvedit/json.hpp>
+#include <kvedit/printable.hpp>
 
 #include "command.hpp"
 
@@ -19,12 +20,6 @@ struct Close {
     if (file != stdin) std::fclose(file);
   }
 };
-
-std::string one_line(std::string words) {
-  for (char& c : words)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  return words;
-}
 
 }  // namespace
 
@@ -76,7 +71,7 @@ Expected<Registration> registration_in(const std::string& path) {
 }
 
 int unreadable(const std::string& why) {
-  std::fprintf(stderr, "kvedit: %s\n", one_line(why).c_str());
+  std::fprintf(stderr, "kvedit: %s\n", printable(why).c_str());
   return exit_unreadable;
 }
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <kvedit/json.hpp>
+#include <kvedit/printable.hpp>
 
 #include "command.hpp"
 
@@ -10,6 +11,12 @@ namespace kvedit::cli {
 namespace {
 
 using Row = std::vector<std::string>;
+
+/// Of what packs and paths say.
+Row shown(Row row) {
+  for (std::string& cell : row) cell = printable(cell);
+  return row;
+}
 
 std::string table(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths;
@@ -53,8 +60,8 @@ struct Rules {
   std::string words(const Host& host) const {
     std::vector<Row> rows = {{"RULE", "TIER", "PRIORITY", "VERSION", "PACK", "ORIGIN"}};
     for (const RuleInfo& rule : host.rules())
-      rows.push_back({rule.id, rule.tier, std::to_string(rule.priority), rule.version, rule.pack,
-                      origin_of(host, rule)});
+      rows.push_back(shown({rule.id, rule.tier, std::to_string(rule.priority), rule.version,
+                            rule.pack, origin_of(host, rule)}));
     std::string text = host.rules().empty() ? "no rules\n" : table(rows);
     std::vector<Row> left;
     std::size_t skipped = 0;
@@ -62,7 +69,7 @@ struct Rules {
       if (pack.state == PackInfo::State::loaded) continue;
       skipped += pack.state == PackInfo::State::skipped;
       if (all || pack.state == PackInfo::State::refused)
-        left.push_back({std::string(to_text(pack.state)), pack.path, pack.reason});
+        left.push_back(shown({std::string(to_text(pack.state)), pack.path, pack.reason}));
     }
     if (!left.empty()) text += "\n" + table(left);
     if (!all && skipped > 0)

@@ -3,6 +3,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 #include <kvedit/host.hpp>
+#include <kvedit/printable.hpp>
 
 #include "open.hpp"
 #include "pipeline.hpp"
@@ -64,14 +65,15 @@ struct Host::State {
     for (const PackInfo& pack : packs)
       logger->log(
           pack.state == PackInfo::State::refused ? spdlog::level::warn : spdlog::level::debug,
-          "{} {} {}", to_text(pack.state), pack.path, pack.reason);
+          "{} {} {}", to_text(pack.state), printable(pack.path), printable(pack.reason));
     logger->info("{} rules loaded", book->rules.size());
   }
 
   void log_edit(const Edit& edit) const {
     if (!logger) return;
     for (const Problem& problem : edit.problems)
-      logger->log(level_of(problem.severity), "{}: {}", to_text(problem.code), problem.message);
+      logger->log(level_of(problem.severity), "{}: {}", to_text(problem.code),
+                  printable(problem.message));
   }
 };
 

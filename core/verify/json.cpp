@@ -1,29 +1,12 @@
-#include <optional>
-
 #include <kvedit/version.hpp>
 
-#include "json/text_writer.hpp"
+#include "json/problem_writer.hpp"
 #include "verify.hpp"
 
 namespace kvedit::verify {
 namespace {
 
 using Layout = TextWriter::Layout;
-
-std::optional<std::int64_t> known_group(std::int32_t group) {
-  return group < 0 ? std::nullopt : std::optional<std::int64_t>(group);
-}
-
-void write(TextWriter& out, const Problem& problem) {
-  out.open_object();
-  out.member("severity", to_text(problem.severity));
-  out.member("code", to_text(problem.code));
-  out.member_or_null("group", known_group(problem.group));
-  out.member_or_null("layer", problem.layer);
-  out.member_or_null("rule", problem.rule);
-  out.member("message", problem.message);
-  out.close();
-}
 
 void write(TextWriter& out, const GroupMove& move) {
   out.open_object();
@@ -75,7 +58,7 @@ void write_figures(TextWriter& out, const LayerCheck& check) {
 void write(TextWriter& out, const LayerResult& layer, const LayerCheck* check) {
   out.open_object();
   out.member("name", layer.name());
-  out.member_or_null("group", known_group(layer.group()));
+  write_group(out, "group", layer.group());
   out.member("outcome", to_text(layer.outcome()));
   out.member_or_null("rule", layer.rule());
   out.member_or_null("reason", layer.reason());
@@ -116,7 +99,7 @@ std::string in_json(const Result& result, const Report* report) {
   out.member("purpose", to_text(result.options().purpose));
   out.key("problems");
   out.open_array(Layout::lines);
-  for (const Problem& problem : result.problems()) write(out, problem);
+  for (const Problem& problem : result.problems()) kvedit::write(out, problem);
   out.close();
   if (report) write_report(out, *report);
   out.key("layers");

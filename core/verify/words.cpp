@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include <kvedit/printable.hpp>
 #include <kvedit/version.hpp>
 
 #include "verify.hpp"
@@ -17,19 +18,6 @@ struct Alike {
   std::vector<std::size_t> layers;
   std::vector<std::int32_t> groups;
 };
-
-// Control characters of foreign text are not obeyed: the C0 and C1 sets and DEL.
-std::string printable(std::string_view words) {
-  std::string all(words);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(all[i]);
-    const bool c1 =
-        byte >= 0x80 && byte < 0xa0 && i > 0 && static_cast<unsigned char>(all[i - 1]) == 0xc2;
-    if (byte < 0x20 || byte == 0x7f) all[i] = '?';
-    if (c1) all[i - 1] = all[i] = '?';
-  }
-  return all;
-}
 
 template <class Numbers>
 std::string list(const Numbers& numbers) {

@@ -253,6 +253,51 @@ def test_a_layer_that_is_not_registered_is_a_value_error():
         lmcache.apply_kv_cache_group_edits(config, caches, hints)
 
 
+def sharded(monkeypatch, ranks):
+    """A worker of vLLM under that decode context parallelism; None: before it is set up."""
+    def group():
+        assert ranks is not None, "decode context model parallel group is not initialized"
+        return SimpleNamespace(world_size=ranks)
+
+    monkeypatch.setitem(sys.modules, "vllm.distributed.parallel_state",
+                        SimpleNamespace(get_dcp_group=group))  # fmt: skip
+
+
+def test_tokens_of_a_block_are_those_of_all_ranks(monkeypatch, caplog):
+    """LMCache multiplies the tokens of all attention by dcp: right where it is sharded, wrong where
+    it is not, and kvedit must ask the engine, since LMCache does not hand it on."""
+    spec = attention("FullAttentionSpec", [], 16, 32768, num_kv_heads=4, head_size=128,
+                     dtype=standins.dtype("bfloat16"))  # fmt: skip
+    tensor = standins.Tensor(standins.Storage(8 * 32768), "bfloat16", (8, 16, 4, 256),
+                             (16384, 1024, 256, 1))  # fmt: skip
+    for ranks in (None, 1, 2):
+        sharded(monkeypatch, ranks)
+        caplog.clear()
+        assert one(config_of(spec, ["a"], 8), tensor, "NHD") is tensor
+        assert ("32 tokens in 16 slots" in caplog.text) == (ranks == 2)
+    spec.dcp_sharded = False
+    with pytest.raises(ValueError, match="takes a block id for 32 tokens and it spans 16"):
+        one(config_of(spec, ["a"], 8), tensor, "NHD")
+    sharded(monkeypatch, 1)
+    assert one(config_of(spec, ["a"], 8), tensor, "NHD") is tensor
+
+
+@pytest.mark.parametrize(
+    ("layout", "shape", "stride"),
+    [("NHD", (8, 2, 16, 1, 256), (8192, 4096, 256, 256, 1)),
+     ("HND", (8, 1, 16, 512), (8192, 8192, 512, 1))],
+)  # fmt: skip
+def test_a_list_of_one_state_becomes_its_page(layout, shape, stride):
+    """A short convolution of 2 x 2048, registered as a list until 0.26: LMCache's edits go by the
+    list, however many states are in it."""
+    spec = mamba(16, 16384, ((2, 2048),), ("bfloat16",))
+    state = standins.Tensor(standins.Storage(8 * 16384), "bfloat16", (8, 2, 2048), (8192, 2048, 1))
+    view = one(config_of(spec, ["a"], 8), [state], layout)
+    assert (view.shape, view.stride()) == (shape, stride)
+    row = one(config_of(spec, ["a"], 8), state, "NHD")
+    assert row.shape == (8, 16, 1, 256)
+
+
 THEIRS = """
 import logging
 logger = logging.getLogger("lmcache.theirs")

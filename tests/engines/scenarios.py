@@ -77,6 +77,7 @@ def drop_in(**engine: Any) -> dict[str, Any]:
     entry.load()()
     seconds = {"plugin": time.perf_counter() - started}
 
+    importlib.import_module("vllm.plugins").load_general_plugins()  # once, and no more
     edits = importlib.import_module("lmcache.integration.vllm.kv_cache_group_edits")
     connector = importlib.import_module("lmcache.integration.vllm.lmcache_mp_connector")
     names = ("apply_kv_cache_group_edits", "validate_kv_cache_groups")

@@ -22,8 +22,10 @@ struct Edit;
 /// What an axis carries.
 enum class Role : std::uint32_t { block, kernel_page, kv, head, token, content, opaque };
 
-/// What became of a layer; `docs/formats.md`, "Layers".
+/// What became of a layer by itself; `docs/formats.md`, "Layers". What is `edited`, `passed` or
+/// `scratch` is served when the result is ok, and held back when it is not.
 enum class Outcome : std::uint32_t { edited, passed, scratch, excluded, failed };
+/// `refused`: every group of a result that is not ok, but the excluded ones.
 enum class GroupOutcome : std::uint32_t { served, scratch, excluded, refused };
 enum class Verdict : std::uint32_t { no_match, match, refuse, error };
 

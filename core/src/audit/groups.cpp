@@ -30,21 +30,23 @@ struct Common {
   std::optional<std::int64_t> get() const { return differ ? std::nullopt : value; }
 };
 
-GroupOutcome outcome_of(std::int64_t layers, std::int64_t failed, std::int64_t excluded,
-                        std::int64_t scratch, const Group& group, Purpose purpose) {
-  if (!group.enable_kv_transfer) return GroupOutcome::excluded;
-  if (failed > 0) return GroupOutcome::refused;
-  if (layers == 0)
-    return group.spec.prefix_cacheable || purpose == Purpose::transfer ? GroupOutcome::served
-                                                                       : GroupOutcome::scratch;
-  if (excluded == layers) return GroupOutcome::excluded;
-  return scratch == layers - excluded ? GroupOutcome::scratch : GroupOutcome::served;
-}
-
 struct Tally {
-  std::int64_t layers = 0, failed = 0, excluded = 0, scratch = 0, bytes = 0;
+  std::int64_t layers = 0, excluded = 0, scratch = 0, bytes = 0;
   Common slots;
 };
+
+/// One error, and no group is served: what lies elsewhere is not moved either.
+GroupOutcome outcome_of(const Tally& tally, const Group& group, const Edit& edit) {
+  if (!group.enable_kv_transfer) return GroupOutcome::excluded;
+  if (tally.layers > 0 && tally.excluded == tally.layers) return GroupOutcome::excluded;
+  if (!edit.ok) return GroupOutcome::refused;
+  if (tally.layers == 0)
+    return group.spec.prefix_cacheable || edit.options.purpose == Purpose::transfer
+               ? GroupOutcome::served
+               : GroupOutcome::scratch;
+  return tally.scratch == tally.layers - tally.excluded ? GroupOutcome::scratch
+                                                        : GroupOutcome::served;
+}
 
 }  // namespace
 
@@ -64,7 +66,6 @@ void sum_up_groups(Edit& edit) {
     if (entry.group < 0) continue;
     Tally& tally = tallies[static_cast<std::size_t>(entry.group)];
     ++tally.layers;
-    tally.failed += entry.outcome == Outcome::failed;
     tally.excluded += entry.outcome == Outcome::excluded;
     tally.scratch += entry.outcome == Outcome::scratch;
     if (entry.outcome == Outcome::excluded || entry.outcome == Outcome::failed) continue;
@@ -81,8 +82,7 @@ void sum_up_groups(Edit& edit) {
     result.index = static_cast<std::int32_t>(g);
     result.kind = group.spec.kind;
     result.layers = tally.layers;
-    result.outcome = outcome_of(tally.layers, tally.failed, tally.excluded, tally.scratch, group,
-                                edit.options.purpose);
+    result.outcome = outcome_of(tally, group, edit);
     result.tokens_per_block = tokens_per_block(data, group, group.spec);
     const bool moved =
         result.outcome == GroupOutcome::served || result.outcome == GroupOutcome::scratch;

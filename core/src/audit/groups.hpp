@@ -11,7 +11,7 @@ namespace kvedit::audit {
 /// Source: docs/formats.md, `parallel`.
 std::int64_t tokens_per_block(const RegistrationData& data, const Group& group, const Spec& spec);
 
-/// Sums up each group from its layers.
+/// Sums up each group from its layers, once it is known whether the result is ok.
 void sum_up_groups(Edit& edit);
 
 /// The least common multiple of `tokens_per_block` over served groups; nothing when it is beyond

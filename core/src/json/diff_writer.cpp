@@ -1,16 +1,12 @@
 #include <kvedit/diff.hpp>
 #include <kvedit/version.hpp>
 
-#include "json/text_writer.hpp"
+#include "json/problem_writer.hpp"
 
 namespace kvedit {
 namespace {
 
 using Layout = TextWriter::Layout;
-
-std::optional<std::int64_t> known_group(std::int32_t group) {
-  return group < 0 ? std::nullopt : std::optional<std::int64_t>(group);
-}
 
 void write(TextWriter& out, const LayoutDifference& difference, bool matters) {
   out.open_object();
@@ -35,8 +31,8 @@ void write_all(TextWriter& out, std::string_view name, const std::vector<LayoutD
 
 void write(TextWriter& out, const GroupDiff& group) {
   out.open_object(Layout::lines);
-  out.member_or_null("a", known_group(group.a));
-  out.member_or_null("b", known_group(group.b));
+  write_group(out, "a", group.a);
+  write_group(out, "b", group.b);
   out.member("may_share", group.may_share());
   out.member_or_null("fingerprint_a", group.fingerprint_a);
   out.member_or_null("fingerprint_b", group.fingerprint_b);

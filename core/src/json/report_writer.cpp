@@ -1,10 +1,8 @@
-#include <algorithm>
-
 #include <kvedit/rule_abi.h>
 #include <kvedit/json.hpp>
 #include <kvedit/version.hpp>
 
-#include "json/text_writer.hpp"
+#include "json/problem_writer.hpp"
 
 namespace kvedit {
 namespace {
@@ -18,10 +16,6 @@ std::string_view storage_name(const Names& storages, std::int32_t storage) {
                                               : std::string_view();
 }
 
-std::optional<std::int64_t> known_group(std::int32_t group) {
-  return group < 0 ? std::nullopt : std::optional<std::int64_t>(group);
-}
-
 void write(TextWriter& out, const RuleInfo& rule, std::int64_t layers) {
   out.open_object();
   out.member("id", rule.id);
@@ -31,31 +25,6 @@ void write(TextWriter& out, const RuleInfo& rule, std::int64_t layers) {
   out.member("priority", rule.priority);
   out.member_or_null("sha256", rule.sha256);
   out.member("layers", layers);
-  out.close();
-}
-
-void write_facts(TextWriter& out, const std::vector<Fact>& facts) {
-  out.key("facts");
-  out.open_object();
-  for (auto fact = facts.begin(); fact != facts.end(); ++fact) {
-    // A rule may name a fact twice; an object may not.
-    const auto first = std::find_if(facts.begin(), fact,
-                                    [&](const Fact& other) { return other.name == fact->name; });
-    if (first != fact) continue;
-    std::visit([&](const auto& value) { out.member(fact->name, value); }, fact->value);
-  }
-  out.close();
-}
-
-void write(TextWriter& out, const Problem& problem) {
-  out.open_object();
-  out.member("severity", to_text(problem.severity));
-  out.member("code", to_text(problem.code));
-  out.member_or_null("group", known_group(problem.group));
-  out.member_or_null("layer", problem.layer);
-  out.member_or_null("rule", problem.rule);
-  out.member("message", problem.message);
-  write_facts(out, problem.facts);
   out.close();
 }
 
@@ -176,7 +145,7 @@ void write(TextWriter& out, const ReadBack& read) {
 void write(TextWriter& out, const LayerResult& layer, const Names& storages) {
   out.open_object();
   out.member("name", layer.name());
-  out.member_or_null("group", known_group(layer.group()));
+  write_group(out, "group", layer.group());
   out.member("outcome", to_text(layer.outcome()));
   out.member_or_null("rule", layer.rule());
   out.member_or_null("reason", layer.reason());

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/utf8.hpp"
+#include "base/letters.hpp"
 
 namespace kvedit {
 
@@ -84,27 +84,29 @@ void TextWriter::begin_line() {
 }
 
 void TextWriter::append_quoted(std::string_view text) {
-  constexpr std::string_view hex = "0123456789abcdef";
   text_ += '"';
   while (!text.empty()) {
-    const auto byte = static_cast<unsigned char>(text.front());
-    std::size_t length = utf8_sequence(text);
-    if (byte == '"' || byte == '\\') {
-      text_ += '\\';
-      text_ += text.front();
-    } else if (byte < 0x20) {
-      text_ += "\\u00";
-      text_ += hex[byte >> 4];
-      text_ += hex[byte & 15];
-    } else if (length == 0) {
+    const Letter letter = letter_of(text);
+    if (letter.code == '"' || letter.code == '\\') text_ += '\\';
+    if (!letter.valid)
       text_ += "\xEF\xBF\xBD";  // U+FFFD: what we write is JSON whatever a pack gave us
-      length = 1;
-    } else {
-      text_ += text.substr(0, length);
-    }
-    text.remove_prefix(length);
+    else if (unseen(letter.code))
+      append_escaped(letter.code);
+    else
+      text_ += text.substr(0, letter.size);
+    text.remove_prefix(letter.valid ? letter.size : 1);
   }
   text_ += '"';
+}
+
+void TextWriter::append_escaped(char32_t code) {
+  if (code > 0xffff) {
+    code -= 0x10000;
+    append_escaped(0xd800 | code >> 10);
+    return append_escaped(0xdc00 | (code & 0x3ff));
+  }
+  text_ += "\\u";
+  append_hex(text_, code, 4);
 }
 
 }  // namespace kvedit

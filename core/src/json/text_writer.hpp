@@ -11,7 +11,8 @@
 
 namespace kvedit {
 
-/// Writes JSON text piece by piece; commas, indentation and escapes are its business.
+/// Writes JSON text piece by piece; commas, indentation and escapes are its business. What a
+/// terminal would obey is escaped too.
 class TextWriter {
  public:
   enum class Spacing : std::uint32_t { tight, spaced };
@@ -65,6 +66,7 @@ class TextWriter {
   void begin_item();
   void begin_line();
   void append_quoted(std::string_view text);
+  void append_escaped(char32_t code);
 
   Spacing spacing_;
   std::string text_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "model/index.hpp"
 
 namespace kvedit::readback {
 namespace {
@@ -26,6 +27,7 @@ void Problems::of_all(std::string message, std::vector<Fact> facts) {
 void Problems::of_group(Severity severity, std::int32_t group, std::string message,
                         std::vector<Fact> facts) {
   const auto& layers = edit_.registration.data().groups[static_cast<std::size_t>(group)].layers;
+  if (severity == Severity::error) fail_group(group);
   Found& found = found_.emplace_back();
   found.problem = made(severity, std::move(facts));
   found.problem.group = group;
@@ -41,6 +43,7 @@ void Problems::of_group(Severity severity, std::int32_t group, std::string messa
 void Problems::of_layer(Severity severity, std::size_t layer, std::string message,
                         std::vector<Fact> facts) {
   const LayerEntry& entry = edit_.layers[layer];
+  if (severity == Severity::error) failed_.push_back(layer);
   for (Found& known : found_)
     if (known.layers > 0 && known.problem.group == entry.group &&
         known.layer_class == entry.layer_class && known.message == message) {
@@ -60,7 +63,16 @@ void Problems::of_layer(Severity severity, std::size_t layer, std::string messag
   found.message = std::move(message);
 }
 
+void Problems::fail_group(std::int32_t group) {
+  const auto& begin = edit_.registration.index().group_begin;
+  const auto g = static_cast<std::size_t>(group);
+  for (std::size_t l = begin[g]; l < begin[g + 1]; ++l) failed_.push_back(l);
+}
+
 std::vector<Problem> Problems::take() && {
+  for (const std::size_t layer : failed_)
+    if (edit_.layers[layer].outcome != Outcome::excluded)
+      edit_.layers[layer].outcome = Outcome::failed;
   std::vector<Problem> problems;
   for (Found& found : found_) {
     if (found.layers > 0) {

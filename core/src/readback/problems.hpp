@@ -11,7 +11,7 @@ namespace kvedit::readback {
 /// others.
 class Problems {
  public:
-  explicit Problems(const Edit& edit) : edit_(edit) {}
+  explicit Problems(Edit& edit) : edit_(edit) {}
 
   /// A fault of the whole registration.
   void of_all(std::string message, std::vector<Fact> facts);
@@ -21,6 +21,8 @@ class Problems {
   /// A fault of one layer of a group; equal ones of a class are counted.
   void of_layer(Severity severity, std::size_t layer, std::string message, std::vector<Fact> facts);
 
+  /// Layers that an error names, and all of a group that one names, are `failed` from here on; who
+  /// is excluded stays so.
   std::vector<Problem> take() &&;
 
  private:
@@ -31,8 +33,11 @@ class Problems {
     std::string message;
   };
 
-  const Edit& edit_;
+  void fail_group(std::int32_t group);
+
+  Edit& edit_;
   std::vector<Found> found_;
+  std::vector<std::size_t> failed_;  // layers
 };
 
 }  // namespace kvedit::readback

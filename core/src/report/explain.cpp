@@ -133,7 +133,10 @@ std::string class_lines(const Result& result, const Alike& alike, const Painter&
   if (!layer.rule().empty())
     what += text(layer.outcome() == Outcome::failed ? ", claimed by " : " by ", layer.rule());
   if (!layer.reason().empty()) what += text(": ", Painter::clean(layer.reason()));
-  const Ink ink = layer.outcome() == Outcome::failed ? Ink::bad : Ink::good;
+  if (report::held_back(result, layer)) what += ", held back";
+  const Ink ink = layer.outcome() == Outcome::failed ? Ink::bad
+                  : result.ok()                      ? Ink::good
+                                                     : Ink::plain;
   std::string lines =
       text("  ", painter.paint(Ink::strong, text(alike.count, " x ")), Painter::clean(layer.name()),
            " (", group_names(alike.groups), ") ", painter.paint(ink, what), "\n");

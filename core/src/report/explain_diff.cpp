@@ -47,7 +47,11 @@ std::string shown(std::string_view value) {
   constexpr std::size_t most = 400;  // an entry of many ranges is no sentence
   if (value.empty()) return "nothing";
   const std::string clean = Painter::clean(value);
-  return clean.size() <= most ? clean : clean.substr(0, most) + " ...";
+  if (clean.size() <= most) return clean;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(clean[end]) & 0xc0) == 0x80)
+    --end;  // whole letters
+  return clean.substr(0, end) + " ...";
 }
 
 std::string axis_words(std::string_view axis) {

@@ -57,7 +57,7 @@ std::string tried_lines(const LayerResult& layer, const Painter& painter) {
   const auto asked = layer.tried();
   if (asked.empty()) return lines + "  none\n";
   for (const Tried& each : asked)
-    lines += text("  ", report::padded(each.rule, 30), " ",
+    lines += text("  ", report::padded(Painter::clean(each.rule), 30), " ",
                   painter.paint(each.verdict == Verdict::match ? Ink::good : Ink::plain,
                                 report::padded(to_text(each.verdict), 9)),
                   " ", Painter::clean(each.reason), "\n");
@@ -107,8 +107,11 @@ std::string explain_layer(const Result& result, const LayerResult& layer,
               layer.group() < 0 ? " of no group" : text(" of group ", layer.group()), ": ",
               to_text(layer.outcome()));
   if (!layer.rule().empty())
-    all += text(layer.outcome() == Outcome::failed ? ", claimed by " : " by ", layer.rule());
+    all += text(layer.outcome() == Outcome::failed ? ", claimed by " : " by ",
+                Painter::clean(layer.rule()));
   if (!layer.reason().empty()) all += text(", ", Painter::clean(layer.reason()));
+  if (report::held_back(result, layer))
+    all += ", held back: no layer is served until every error is gone";
   all += "\n";
   if (const Spec* spec = report::spec_of(result, layer)) all += spec_lines(*spec);
   if (const Cache* cache = report::cache_of(result, layer)) all += cache_lines(*cache);

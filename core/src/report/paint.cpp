@@ -1,9 +1,8 @@
 #include "report/paint.hpp"
 
-#include <algorithm>
+#include <kvedit/printable.hpp>
 
 #include "base/text.hpp"
-#include "base/utf8.hpp"
 
 namespace kvedit::report {
 namespace {
@@ -26,19 +25,6 @@ std::string_view code_of(Ink ink) {
   return "0";
 }
 
-/// The C0 and C1 sets and DEL; terminals also obey C1 in UTF-8.
-bool controls(std::string_view letter) {
-  const auto first = static_cast<unsigned char>(letter[0]);
-  if (letter.size() == 1) return first < 0x20 || first == 0x7f;
-  return first == 0xc2 && static_cast<unsigned char>(letter[1]) < 0xa0;
-}
-
-std::string escaped(char c) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  const auto byte = static_cast<unsigned char>(c);
-  return {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-}
-
 std::string facts_of(const Problem& problem) {
   std::string facts;
   for (const Fact& fact : problem.facts) {
@@ -59,19 +45,7 @@ std::string Painter::paint(Ink ink, std::string_view words) const {
   return text("\033[", code_of(ink), "m", shown, "\033[0m");
 }
 
-std::string Painter::clean(std::string_view words) {
-  std::string shown;
-  while (!words.empty()) {
-    const std::size_t size = utf8_sequence(words);
-    const std::string_view letter = words.substr(0, std::max<std::size_t>(size, 1));
-    if (size > 0 && !controls(letter))
-      shown += letter;
-    else
-      for (const char c : letter) shown += escaped(c);
-    words.remove_prefix(letter.size());
-  }
-  return shown;
-}
+std::string Painter::clean(std::string_view words) { return printable(words); }
 
 std::string list(std::span<const std::int64_t> numbers) {
   std::string all = "[";

@@ -16,7 +16,7 @@ class Painter {
   explicit Painter(const TextOptions& options) : colours_(options.colours) {}
 
   std::string paint(Ink ink, std::string_view words) const;
-  /// Control characters of foreign text are shown, not obeyed.
+  /// Foreign text: kvedit/printable.hpp.
   static std::string clean(std::string_view words);
 
  private:

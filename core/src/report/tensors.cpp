@@ -5,6 +5,10 @@
 
 namespace kvedit::report {
 
+bool held_back(const Result& result, const LayerResult& layer) {
+  return !result.ok() && layer.outcome() != Outcome::failed && layer.outcome() != Outcome::excluded;
+}
+
 const Spec* spec_of(const Result& result, const LayerResult& layer) {
   if (layer.group() < 0) return nullptr;
   const Group& group = result.registration().data().groups[static_cast<std::size_t>(layer.group())];

@@ -17,6 +17,9 @@ std::string page_facts(const Result& result, const LayerResult& layer, const Pag
 /// What the consumer of the views reads, in one line; empty where the profile does not tell.
 std::string read_back(const LayerResult& layer);
 
+/// Nothing is wrong with the layer, and it is not served because something is elsewhere.
+bool held_back(const Result& result, const LayerResult& layer);
+
 /// The leaf spec and the registered cache of a layer; null when there is none.
 const Spec* spec_of(const Result& result, const LayerResult& layer);
 const Cache* cache_of(const Result& result, const LayerResult& layer);

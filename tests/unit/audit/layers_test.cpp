@@ -179,6 +179,28 @@ TEST_CASE("groups: sums, slots and outcome of each") {
   CHECK(edited(data)->groups[1].outcome == GroupOutcome::refused);
 }
 
+TEST_CASE("groups: one error and no group is served, whosever it is") {
+  RegistrationData data = arena({{0, 1024}, {4096, 1024}});
+  data.groups.push_back(dense_group());
+  add_dense_layer(data, 1, "broken");
+  data.caches.back().tensors[0].shape[0] = 0;
+  data.groups.push_back(empty_group("FullAttentionSpec", 16));
+  data.groups.push_back(dense_group());
+  add_dense_layer(data, 3, "kept");
+  data.groups[3].enable_kv_transfer = false;
+  const auto edit = edited(data);
+  REQUIRE_FALSE(edit->ok);
+  for (const std::size_t g : {0U, 1U, 2U}) {
+    INFO(g);
+    CHECK(edit->groups[g].outcome == GroupOutcome::refused);
+    CHECK_FALSE(edit->groups[g].block_bytes);
+    CHECK_FALSE(edit->groups[g].slots_per_block);
+  }
+  CHECK(edit->groups[3].outcome == GroupOutcome::excluded);
+  CHECK(edit->layers[0].outcome == Outcome::passed);  // by itself; it has no pages
+  CHECK(edit->layers[2].outcome == Outcome::failed);
+}
+
 TEST_CASE("groups: the smallest chunk is the least common multiple over served groups") {
   const auto group = [](std::int64_t block_size) {
     return empty_group("FullAttentionSpec", block_size);

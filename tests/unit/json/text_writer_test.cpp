@@ -21,7 +21,8 @@ std::string written(const T& value) {
 }  // namespace
 
 TEST_CASE("strings are written so that any JSON reader gives them back") {
-  CHECK(written("a\"\\/\n\x1f\x7f é😀") == "\"a\\\"\\\\/\\u000a\\u001f\x7f é😀\"");
+  CHECK(written("a\"\\/\n\x1f\x7f é😀") == "\"a\\\"\\\\/\\u000a\\u001f\\u007f é😀\"");
+  CHECK(written("\u009b\u202e\u2028\U000e0001") == R"("\u009b\u202e\u2028\udb40\udc01")");
   CHECK(written(std::string_view("\0", 1)) == "\"\\u0000\"");
   CHECK(written("a\xFF"
                 "b\xE2\x82") == "\"a\uFFFDb\uFFFD\uFFFD\"");

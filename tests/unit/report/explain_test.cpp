@@ -1,8 +1,11 @@
 #include <kvedit/explain.hpp>
 
 #include <algorithm>
+#include <sstream>
 
 #include <catch2/catch.hpp>
+
+#include <kvedit/printable.hpp>
 
 #include "layers.hpp"
 #include "pipeline.hpp"
@@ -24,14 +27,11 @@ void check_has(const std::string& text, std::initializer_list<const char*> words
   }
 }
 
-/// Control characters as terminals obey them: C0 but the line feed, DEL, and C1 in UTF-8.
+/// What terminals obey, but line feeds: `printable` is held against the standard elsewhere.
 bool has_control(const std::string& text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte < 0x20 && byte != '\n') || byte == 0x7f) return true;
-    if (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0)
-      return true;
-  }
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (printable(line) != line) return true;
   return false;
 }
 
@@ -79,7 +79,7 @@ RegistrationData padded() {
 
 RegistrationData hostile() {
   const std::string evil =
-      "evil\x1b[31m\r\n\t\x7f\xc2\x9b"
+      "evil\u202e\x1b[31m\r\n\t\x7f\u009b"
       "31m";
   RegistrationData data = dense_data({evil, evil + "2"});
   data.model = data.engine_name = data.engine_version = evil;
@@ -119,6 +119,20 @@ TEST_CASE("explain: problems come first, with layer, group, numbers and what to 
   CHECK(text.rfind("error granularity-mismatch: ", 0) == 0);
   check_has(text, {"layer attn of group 0", "32768", "17", "557056", "rule"});
   CHECK(text.find("smallest legal chunk") == std::string::npos);
+}
+
+TEST_CASE("explain: what is right and not served is held back") {
+  RegistrationData data = padded();
+  data.groups.push_back(dense_group());
+  data.groups[1].layers = {"never"};
+  const Result result = edited(data);
+  REQUIRE_FALSE(result.ok());
+  const std::string text = explain(result);
+  check_has(text, {"padded (group 0) passed, held back", "never (group 1) failed\n", "refused"});
+  CHECK(text.find("served  ") == std::string::npos);
+  check_has(explain_layer(result, *result.find_layer("padded")),
+            {"passed, held back: no layer is served until every error is gone"});
+  CHECK(explain(edited(padded())).find("held back") == std::string::npos);
 }
 
 TEST_CASE("explain: errors come before warnings") {
@@ -178,7 +192,8 @@ TEST_CASE("explain layer: a refused layer shows its problem and the rules asked"
 
 TEST_CASE("explain: names from outside are shown, not obeyed, in colour or not") {
   RuleBook book;
-  add_rule(book, "test.shouts", [](const LayerFacts&) { return no_match("\x1b[2J\r\xc2\x9b"); });
+  add_rule(book, "test.\x1b[1mshouts",
+           [](const LayerFacts&) { return no_match("\x1b[2J\r\u009b\u202e"); });
   const Result result = edited(hostile(), std::move(book));
   for (std::size_t l = 0; l < result.layer_count(); ++l) {
     CHECK_FALSE(has_control(explain(result)));

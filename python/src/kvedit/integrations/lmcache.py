@@ -13,6 +13,7 @@ import os
 import sys
 from functools import lru_cache
 from importlib.abc import Loader, MetaPathFinder
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from .. import Error, Host, Problem, Registration
@@ -30,6 +31,7 @@ __all__ = [
     "validate_kv_cache_groups",
 ]
 
+_RANKS_MODULE = "vllm.distributed.parallel_state"
 _EDITS_MODULE = "lmcache.integration.vllm.kv_cache_group_edits"
 _TARGETS = (_EDITS_MODULE, "lmcache.integration.vllm.lmcache_mp_connector")
 
@@ -99,6 +101,18 @@ def _keep_memory(layer: str, view: Any) -> None:
     view.set_ = set_
 
 
+def _ranks_of_a_block() -> Any:
+    """What LMCache does not hand on: over how many ranks vLLM's decode context parallelism spreads
+    the tokens of an attention block. Nothing where it does not, or no engine runs here."""
+    try:
+        ranks = sys.modules[_RANKS_MODULE].get_dcp_group().world_size
+    except (KeyError, AttributeError, AssertionError):  # the last one before it is set up
+        return None
+    if not isinstance(ranks, int) or ranks <= 1:
+        return None
+    return SimpleNamespace(parallel_config=SimpleNamespace(decode_context_parallel_size=ranks))
+
+
 def apply_kv_cache_group_edits(
     kv_cache_config: Any, kv_caches: Mapping[str, Any], layout_hints: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -116,6 +130,7 @@ def apply_kv_cache_group_edits(
         kv_cache_config,
         kv_caches,
         layout=layout,
+        vllm_config=_ranks_of_a_block(),
         profile="lmcache",
         # Whole pages where LMCache goes through shared memory, which takes dense tensors only.
         recurrent_rows="page" if on_cpu else "tight",
