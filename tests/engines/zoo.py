@@ -225,9 +225,10 @@ CONFIGS = {
     },
 }
 
-RECURRENT = frozenset(
-    {"nemotron_h", "falcon_h1", "granite_hybrid", "qwen3_next", "qwen3_5_text", "jamba", "mamba2"}
+HYBRID = frozenset(
+    {"nemotron_h", "falcon_h1", "granite_hybrid", "qwen3_next", "qwen3_5_text", "jamba"}
 )
+RECURRENT = HYBRID | {"mamba2"}
 
 # vLLM 0.32's CPU scan of Mamba-2 keeps no states between blocks, which its spec promises: a last
 # step over more than one block ends in an IndexError. One block a step is the way around it.
