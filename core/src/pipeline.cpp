@@ -55,6 +55,11 @@ class Pipeline {
       report(text("\"", *name, "\" is named twice; a layer, cache or storage has one name"));
     if (data_.num_blocks <= 0 && index_.layers.empty())  // else its layers say so
       report(text("num_blocks is ", data_.num_blocks, "; it must be positive"));
+    for (const Storage& storage : data_.storages)
+      if (storage.nbytes < 0 || storage.nbytes > farthest)
+        report(text("storage ", storage.name, " has nbytes ", storage.nbytes,
+                    storage.nbytes < 0 ? ", and none has fewer than 0" : ", more than 2^61",
+                    "; give the size of the whole allocation in bytes"));
     const std::pair<const char*, std::int64_t> ranks[] = {
         {"tp", data_.parallel.tp},
         {"pp", data_.parallel.pp},
@@ -138,6 +143,7 @@ class Pipeline {
     of.failure = present::present(of, edit_.options.profile, reader_);
     if (!of.failure) of.failure = audit::wrong_view(of);
     of.doubt = audit::other_bytes_than_the_spec_makes(of.facts);
+    if (!of.doubt) of.doubt = audit::another_number_of_blocks(of);
   }
 
   Failure too_many_tokens(const Spec& spec) const {
