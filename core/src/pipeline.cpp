@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "audit/apart.hpp"
+#include "audit/crossing.hpp"
 #include "audit/groups.hpp"
 #include "audit/sharing.hpp"
 #include "audit/spec_bytes.hpp"
@@ -25,6 +26,8 @@ namespace kvedit {
 namespace {
 
 constexpr std::int64_t audit_steps = std::int64_t{1} << 22;
+
+bool is_error(const Problem& problem) { return problem.severity == Severity::error; }
 
 class Pipeline {
  public:
@@ -52,6 +55,11 @@ class Pipeline {
       report(text("\"", *name, "\" is named twice; a layer, cache or storage has one name"));
     if (data_.num_blocks <= 0 && index_.layers.empty())  // else its layers say so
       report(text("num_blocks is ", data_.num_blocks, "; it must be positive"));
+    for (const Storage& storage : data_.storages)
+      if (storage.nbytes < 0 || storage.nbytes > farthest)
+        report(text("storage ", storage.name, " has nbytes ", storage.nbytes,
+                    storage.nbytes < 0 ? ", and none has fewer than 0" : ", more than 2^61",
+                    "; give the size of the whole allocation in bytes"));
     const std::pair<const char*, std::int64_t> ranks[] = {
         {"tp", data_.parallel.tp},
         {"pp", data_.parallel.pp},
@@ -135,6 +143,7 @@ class Pipeline {
     of.failure = present::present(of, edit_.options.profile, reader_);
     if (!of.failure) of.failure = audit::wrong_view(of);
     of.doubt = audit::other_bytes_than_the_spec_makes(of.facts);
+    if (!of.doubt) of.doubt = audit::another_number_of_blocks(of);
   }
 
   Failure too_many_tokens(const Spec& spec) const {
@@ -169,7 +178,8 @@ class Pipeline {
     proved_.clear();
     for (std::size_t l = index_.group_begin[g]; l < index_.group_begin[g + 1]; ++l)
       if (edit_.layers[l].outcome != Outcome::failed && !excluded(l)) proved_.push_back(l);
-    const auto found = audit::shared(edit_, proved_, steps);
+    const bool several = data_.groups.size() > 1;
+    const auto found = audit::shared(edit_, proved_, steps, several ? &overlays_ : nullptr);
     if (!found) return;
     LayerEntry& entry = edit_.layers[found->layer];
     findings_.add(entry, "", overlap(*found));
@@ -225,6 +235,10 @@ class Pipeline {
       for (Problem& problem : readback::read_back(edit_))
         edit_.problems.push_back(std::move(problem));
     for (const Problem& problem : edit_.book->problems) edit_.problems.push_back(problem);
+    if (overlays_.may_cross() &&
+        std::none_of(edit_.problems.begin(), edit_.problems.end(), is_error))
+      for (Problem& problem : audit::crossing_groups(edit_))
+        edit_.problems.push_back(std::move(problem));
     std::stable_sort(edit_.problems.begin(), edit_.problems.end(),
                      [](const Problem& a, const Problem& b) { return a.severity < b.severity; });
     edit_.ok = edit_.problems.empty() || edit_.problems.front().severity != Severity::error;
@@ -251,6 +265,7 @@ class Pipeline {
   present::Reader reader_;
   std::vector<bool> refused_;        // groups
   std::vector<std::size_t> proved_;  // layers of the group at hand
+  audit::Overlays overlays_;
   Findings findings_;
 };
 

@@ -37,16 +37,24 @@ class Choice {
     const std::optional<std::int64_t> from = take(wish);
     if (!from) return;
     const std::int64_t beside = *from + 1 < blocks_ ? *from + 1 : *from - 1;
-    const std::optional<std::int64_t> to = take(taken_.contains(beside) ? any() : beside);
-    if (!to) {
-      taken_.erase(*from);
-      return;
-    }
-    move.from.push_back(*from);
-    move.to.push_back(*to);
+    come_back(*from, taken_.contains(beside) ? any() : beside, move);
+  }
+
+  void pair(std::int64_t wish, std::int64_t other_wish, Move& move) {
+    if (const std::optional<std::int64_t> from = take(wish)) come_back(*from, other_wish, move);
   }
 
  private:
+  void come_back(std::int64_t from, std::int64_t wish, Move& move) {
+    const std::optional<std::int64_t> to = take(wish);
+    if (!to) {
+      taken_.erase(from);
+      return;
+    }
+    move.from.push_back(from);
+    move.to.push_back(*to);
+  }
+
   std::int64_t blocks_;
   std::uint64_t state_;
   std::set<std::int64_t>& taken_;
@@ -72,6 +80,15 @@ Move choose_blocks(std::int64_t blocks, std::size_t pairs, std::uint64_t seed,
   const std::array<std::int64_t, 3> wishes = {0, blocks - 1, blocks / 2};
   for (std::size_t i = 0; i < pairs; ++i)
     choice.pair(i < wishes.size() ? wishes[i] : choice.any(), move);
+  return move;
+}
+
+Move neighbouring_blocks(std::int64_t blocks, std::size_t place, std::size_t groups,
+                         std::set<std::int64_t>& taken) {
+  Move move;
+  if (blocks == 1) return move;
+  Choice choice(blocks, 0, taken);
+  choice.pair(static_cast<std::int64_t>(place), static_cast<std::int64_t>(place + groups), move);
   return move;
 }
 

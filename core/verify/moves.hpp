@@ -24,7 +24,12 @@ struct Move {
 Move choose_blocks(std::int64_t blocks, std::size_t pairs, std::uint64_t seed,
                    std::set<std::int64_t>& taken);
 
-/// The same with no place preferred; a single block has no other id.
+/// One pair of a group that moves together with others: group number `place` of `groups` gets ids
+/// beside those of the groups before and behind it. A single block has no other id.
+Move neighbouring_blocks(std::int64_t blocks, std::size_t place, std::size_t groups,
+                         std::set<std::int64_t>& taken);
+
+/// Some pairs with no place preferred; a single block has no other id.
 Move scatter_blocks(std::int64_t blocks, std::size_t pairs, std::uint64_t seed,
                     std::set<std::int64_t>& taken);
 

@@ -86,18 +86,31 @@ std::vector<Moving> Waves::alone() const {
   return waves;
 }
 
-std::vector<std::vector<Moving>> Waves::together() const {
-  if (layers_.size() < 2) return {};
+// Ids beside those of other groups first, where blocks of other sizes or places meet; then some
+// anywhere.
+std::vector<Moving> Waves::moves_together() const {
   std::vector<Moving> all;
   std::set<std::int64_t> taken;
-  std::int64_t bytes = 0;
   for (const auto& [group, members] : layers_) {
     const std::int64_t blocks = blocks_of(group);
-    Move move = scatter_blocks(blocks, 1, seed_of(seed_, group), taken);
-    if (move.from.empty()) continue;
-    for (const std::size_t layer : members) bytes += cost(layer, move.touched(blocks).size());
-    all.push_back({group, blocks, members, std::move(move)});
+    Move move = neighbouring_blocks(blocks, all.size(), layers_.size(), taken);
+    if (!move.from.empty()) all.push_back({group, blocks, members, std::move(move)});
   }
+  for (Moving& each : all) {
+    const Move more = scatter_blocks(each.blocks, 1, seed_of(seed_, each.group), taken);
+    each.move.from.insert(each.move.from.end(), more.from.begin(), more.from.end());
+    each.move.to.insert(each.move.to.end(), more.to.begin(), more.to.end());
+  }
+  return all;
+}
+
+std::vector<std::vector<Moving>> Waves::together() const {
+  if (layers_.size() < 2) return {};
+  const std::vector<Moving> all = moves_together();
+  std::int64_t bytes = 0;
+  for (const Moving& each : all)
+    for (const std::size_t layer : each.layers)
+      bytes += cost(layer, each.move.touched(each.blocks).size());
   if (all.size() < 2) return {};
   const auto count = static_cast<std::size_t>(bytes / most_in_one_trial + 1);
   std::vector<std::vector<Moving>> waves(count);

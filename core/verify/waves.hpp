@@ -30,6 +30,7 @@ class Waves {
   std::int64_t blocks_of(std::int32_t group) const;
   std::int64_t cost(std::size_t layer, std::size_t ids) const;
   std::int64_t choose(std::size_t pairs);
+  std::vector<Moving> moves_together() const;
 
   const std::vector<LayerTruth>& truths_;
   std::map<std::int32_t, std::vector<std::size_t>> layers_;

@@ -113,7 +113,8 @@ std::string move_words(const GroupMove& move) {
 std::string together_words(const Together& together) {
   if (together.shared_bytes > 0)
     return "warning: blocks of different groups share " + std::to_string(together.shared_bytes) +
-           " bytes under different ids; groups were moved one at a time\n";
+           " bytes under different ids; groups were moved one at a time, because ids held at once "
+           "would write over each other\n";
   if (!together.tried) return "";
   std::string words = "  all at once: ";
   for (const GroupMove& move : together.moves)
@@ -156,6 +157,9 @@ std::string head(const Result& result, const Report& report) {
 
 std::string in_words(const Result& result, const Report& report) {
   std::string words;
+  for (const Problem& problem : result.problems())
+    words += std::string(to_text(problem.severity)) + " " + std::string(to_text(problem.code)) +
+             ": " + printable(problem.message) + "\n";
   for (const std::string& fault : report.faults) words += "wrong: " + printable(fault) + "\n";
   words += head(result, report) + "\ngroups\n";
   for (const GroupMove& move : report.moves)

@@ -1,5 +1,6 @@
 #include "module.hpp"
 
+#include <kvedit/printable.hpp>
 #include <kvedit/version.hpp>
 
 namespace kvedit::python {
@@ -12,7 +13,7 @@ State& state_of_instance(PyObject* self) {
 
 void raise(const State& state, const Error& error) {
   try {
-    const Ref made = Ref::take(PyObject_CallFunctionObjArgs(state.error, text(error.text()).get(),
+    const Ref made = Ref::take(PyObject_CallFunctionObjArgs(state.error, text(printable(error.text())).get(),
                                                             text(error.where).get(), nullptr));
     PyErr_SetObject(state.error, made.get());
   } catch (const Raised&) {
@@ -27,6 +28,19 @@ Ref make_type(PyObject* module, PyType_Spec& spec) {
 
 namespace {
 
+// A str may have halves of surrogate pairs; they are shown like all else.
+PyObject* show(PyObject* module, PyObject* given) {
+  return guarded(state_of(module), [&] {
+    const Ref bytes = Ref::take(PyUnicode_AsEncodedString(given, "utf-8", "surrogatepass"));
+    char* begin = nullptr;
+    Py_ssize_t size = 0;
+    check(PyBytes_AsStringAndSize(bytes.get(), &begin, &size));
+    return text(printable({begin, static_cast<std::size_t>(size)}));
+  });
+}
+
+PyMethodDef functions[] = {{"printable", show, METH_O, nullptr}, {}};
+
 int execute(PyObject* module) {
   State& state = state_of(module);
   state = {};
@@ -37,6 +51,7 @@ int execute(PyObject* module) {
     add_host(module, state);
     add_result(module, state);
     add_addresses(module, state);
+    check(PyModule_AddFunctions(module, functions));
     check(PyModule_AddStringConstant(module, "__version__", KVEDIT_VERSION));
   } catch (const Raised&) {
     return -1;

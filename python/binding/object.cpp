@@ -28,7 +28,9 @@ std::string to_text(PyObject* object, std::string_view where) {
   const char* begin = PyUnicode_AsUTF8AndSize(object, &size);
   if (!begin) {
     PyErr_Clear();
-    throw Failed{{std::string(where), "a str with a lone surrogate, which UTF-8 does not have"}};
+    throw Failed{{std::string(where),
+                  "a str with half a surrogate pair (U+D800 to U+DFFF), which UTF-8 does not have; "
+                  "decode names with errors='strict' or 'replace'"}};
   }
   return std::string(begin, static_cast<std::size_t>(size));
 }

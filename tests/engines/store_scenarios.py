@@ -307,12 +307,23 @@ def junctions(store: str, **engine: Any) -> dict[str, Any]:
         return {"right": right, "loaded": stored.wiped(second), "block": block}
 
 
-def shards(store: str, files: int, prompts: list[list[int]], **engine: Any) -> list[Any]:
-    """With workers in processes of their own: answers, once so many files are there."""
-    connector = connector_of(store)
-    with Engine(connector=connector, tensor_parallel_size=2, **engine) as running:
-        answers = [running.generate(prompt) for prompt in prompts]
+def shards(store: str, prompt: list[int], files: int, **engine: Any) -> list[Any]:
+    """With two workers in processes of their own: answers of a prompt; once so many files are there and
+    the engine has forgotten it, again without a file of the second worker."""
+    import multiprocessing
+
+    from vllm.v1.executor import multiproc_executor
+
+    # Forked, they have the weights that let a prefix be heard, and import nothing anew.
+    multiproc_executor.get_mp_context = lambda: multiprocessing.get_context("fork")
+    with Engine(connector=connector_of(store), tensor_parallel_size=2, **engine) as running:
+        answers = [running.generate(prompt)]
         deadline = time.monotonic() + 60
+        while len(list(Path(store).rglob("*.kv"))) < files and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.forget()
+        next(Path(store).glob("*/tp1-pcp0/**/*.kv")).unlink()
+        answers.append(running.generate(prompt))
         while len(list(Path(store).rglob("*.kv"))) < files and time.monotonic() < deadline:
             time.sleep(0.05)
         return answers

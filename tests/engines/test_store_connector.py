@@ -110,16 +110,15 @@ def test_prompts_that_only_begin_alike(engines, model_folder, tmp_path):
 
 
 def test_a_block_is_there_when_every_worker_has_it(engines, model_folder, tmp_path):
-    model = "nemotron_h"
-    given = {**of(model, model_folder), "store": str(tmp_path), "prompts": [zoo.prompt(3 * 256 + 9)]}
-    workers = {"VLLM_WORKER_MULTIPROCESSING_METHOD": "fork"}
     blocks = 3 + 2  # of attention; states of two groups
-    right = engines.run("store_scenarios:shards", environment=workers, files=2 * blocks, **given)[0]
-    assert right["cached"] == 0
-    by_shard = {shard: list(tmp_path.glob(f"*/tp{shard}-pcp0/**/*.kv")) for shard in (0, 1)}
-    assert [len(files) for files in by_shard.values()] == [blocks, blocks]
-    loaded = engines.run("store_scenarios:shards", environment=workers, files=0, **given)[0]
-    assert loaded["cached"] == 3 * 256 and same(loaded, right)
-    by_shard[1][0].unlink()
-    again = engines.run("store_scenarios:shards", environment=workers, files=0, **given)[0]
-    assert again["cached"] < 3 * 256 and same(again, right)
+    given = {**of("nemotron_h", model_folder), "store": str(tmp_path), "files": 2 * blocks,
+             "prompt": zoo.prompt(3 * 256 + 9)}  # fmt: skip
+    right, without = engines.run("store_scenarios:shards", **given)
+    assert right["cached"] == 0 and without["cached"] < 3 * 256
+    for shard in (0, 1):
+        assert len(list(tmp_path.glob(f"*/tp{shard}-pcp0/**/*.kv"))) == blocks
+    loaded, again = engines.run("store_scenarios:shards", **given)
+    assert loaded["cached"] == 3 * 256 and again["cached"] < 3 * 256
+    for answer in (without, loaded, again):
+        assert same(answer, right)
+    assert max(right["logprobs"]) > -1  # weights that answer something

@@ -55,6 +55,24 @@ TEST_CASE("a single block comes back under its own id, and has no scattered one"
   CHECK(scatter_blocks(1, 1, 1, none).from.empty());
 }
 
+TEST_CASE("groups that move together get neighbouring ids, before and behind") {
+  Ids taken;
+  std::vector<Move> moves;
+  for (std::size_t group = 0; group < 3; ++group)
+    moves.push_back(neighbouring_blocks(100, group, 3, taken));
+  using List = std::vector<std::int64_t>;
+  CHECK((moves[0].from == List{0} && moves[0].to == List{3}));
+  CHECK((moves[1].from == List{1} && moves[1].to == List{4}));
+  CHECK((moves[2].from == List{2} && moves[2].to == List{5}));
+  Ids few;
+  std::size_t pairs = 0;
+  for (std::size_t group = 0; group < 3; ++group)
+    pairs += neighbouring_blocks(4, group, 3, few).pairs();
+  CHECK(pairs == 2);
+  CHECK(few == Ids{0, 1, 2, 3});
+  CHECK(neighbouring_blocks(1, 0, 2, few).from.empty());
+}
+
 TEST_CASE("groups get ids that others do not have, until there are none left") {
   Ids taken;
   std::size_t pairs = 0;

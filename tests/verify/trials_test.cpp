@@ -63,7 +63,10 @@ TEST_CASE("groups that lie over each other move at once under ids of their own")
     ids.insert(move.from.begin(), move.from.end());
     ids.insert(move.to.begin(), move.to.end());
   }
-  CHECK(ids.size() == 8);
+  CHECK(ids.size() == 16);
+  // Each group has ids beside those of another.
+  CHECK(report.together.moves[0].from[0] + 1 == report.together.moves[1].from[0]);
+  CHECK(report.together.moves[3].from[0] + 1 == report.together.moves[0].to[0]);
 }
 
 TEST_CASE("every view of every profile moves the payload") {

@@ -32,7 +32,8 @@ KVEDIT_API std::string_view to_text(PackInfo::State state);
 class KVEDIT_API Host {
  public:
   /// Loads packs; runs their code. A pack that cannot be loaded is no error here: it is refused,
-  /// shown by `packs`, and a problem of every result. Errors: a directory that cannot be read.
+  /// shown by `packs`, and a problem of every result. Errors: a directory that cannot be
+  /// read, and a `standard_rules_dir` without a rule pack.
   static Expected<Host> open(const HostOptions& options);
 
   /// From facts to proved views: exclude, validate, match, prove, present, audit. Touches no tensor

@@ -45,7 +45,7 @@ struct HostOptions {
   std::vector<std::string> required_packs;  ///< pack ids whose absence is an error of every edit
 
   bool standard_rules = true;
-  std::string standard_rules_dir;  ///< empty: beside the library
+  std::string standard_rules_dir;  ///< must hold rule packs; empty: beside the library
 
   /// Also read `KVEDIT_RULE_PATH` and the configuration directories (`docs/rules.md`, "Where packs
   /// are looked for"). Ignored in a process with raised privileges.

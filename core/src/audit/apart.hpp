@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "audit/overlays.hpp"
 #include "model/edit.hpp"
 
 namespace kvedit::audit {
@@ -26,8 +27,9 @@ struct Shared {
 
 /// Which layers of a group own bytes of each other's blocks. `layers` are proved layers of one
 /// group; layers of different groups may overlay each other and are never compared.
-/// @param steps  bounds the work of all calls of one edit and is counted down
+/// @param steps     bounds the work of all calls of one edit and is counted down
+/// @param overlays  told where the layers lie; may be null
 std::optional<Shared> shared(const Edit& edit, std::span<const std::size_t> layers,
-                             std::int64_t& steps);
+                             std::int64_t& steps, Overlays* overlays = nullptr);
 
 }  // namespace kvedit::audit

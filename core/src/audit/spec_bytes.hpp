@@ -12,4 +12,11 @@ namespace kvedit::audit {
 /// with a page formula of its own).
 std::optional<Failure> other_bytes_than_the_spec_makes(const LayerFacts& facts);
 
+/// A warning when padding is declared without an unpadded size, so that nothing but `num_blocks`
+/// says how many entries make a block, and a block so made has a whole number of times the bytes
+/// that heads, head size, dtype and states of the spec make: `num_blocks` is then another tensor's.
+/// Nothing where the spec does not tell these bytes.
+/// @pre the class is proved
+std::optional<Failure> another_number_of_blocks(const LayerClass& of);
+
 }  // namespace kvedit::audit

@@ -1,5 +1,7 @@
 #include "audit/views.hpp"
 
+#include <string_view>
+
 #include "base/runs.hpp"
 #include "base/text.hpp"
 #include "model/byte_sets.hpp"
@@ -16,6 +18,10 @@ struct Moving {
   Ranges ranges;
 };
 
+// Views are of our own making.
+constexpr std::string_view report_it =
+    "; this is a fault of kvedit: please report it together with the registration";
+
 class ViewAudit {
  public:
   explicit ViewAudit(const LayerClass& of) : of_(of) {}
@@ -26,20 +32,21 @@ class ViewAudit {
     std::int64_t covered = 0;
     for (Moving& moving : seen_) {
       if (normalise(moving.ranges))
-        return Failure{Code::overlap, "its views show a byte of a block twice", {}};
+        return Failure{
+            Code::overlap, text("its views show a byte of a block twice", report_it), {}};
       const Ranges owned = like(of_.page->owned, moving);
       if (!contains(owned, moving.ranges))
         return outside(text("its views show ", total(moving.ranges),
                             " bytes of a block where it "
                             "owns ",
-                            total(owned), ", and some are not its own"));
+                            total(owned), ", and some are not its own", report_it));
       const Ranges payload = like(of_.page->payload, moving);
       if (contains(moving.ranges, payload)) covered += total(payload);
     }
     if (covered == of_.page->block_bytes) return std::nullopt;
     return Failure{Code::incomplete,
                    text("its views miss payload: ", covered, " of ", of_.page->block_bytes,
-                        " bytes of a block lie in ranges they show whole"),
+                        " bytes of a block lie in ranges they show whole", report_it),
                    {{"covered", covered}, {"payload", of_.page->block_bytes}}};
   }
 
@@ -48,7 +55,7 @@ class ViewAudit {
     const std::int64_t item = view.dtype.itemsize;
     if (view.shape[view.block_axis] != of_.page->blocks)
       return outside(text("its view has ", view.shape[view.block_axis], " entries for ",
-                          of_.page->blocks, " blocks"));
+                          of_.page->blocks, " blocks", report_it));
     Strided inner(item);
     for (std::size_t a = 0; a < view.shape.size(); ++a)
       if (a != view.block_axis) inner.add({view.shape[a], view.stride[a] * item});
@@ -56,7 +63,7 @@ class ViewAudit {
     const std::size_t leader = storage_leader(of_.facts.tensors, view.tensor);
     const auto expanded = expand(inner, origin(leader, view.tensor) + view.offset);
     if (!expanded || expanded->twice)
-      return Failure{Code::overlap, "its view shows a byte of a block twice", {}};
+      return Failure{Code::overlap, text("its view shows a byte of a block twice", report_it), {}};
     Moving& moving = moving_for(leader, view.stride[view.block_axis] * item);
     moving.ranges.insert(moving.ranges.end(), expanded->ranges.begin(), expanded->ranges.end());
     return std::nullopt;

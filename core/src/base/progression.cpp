@@ -6,9 +6,6 @@
 namespace kvedit {
 namespace {
 
-Int128 floor_div(Int128 a, Int128 b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-Int128 ceil_div(Int128 a, Int128 b) { return -floor_div(-a, b); }
-
 /// a.begin + i·s meets b.begin + j·s exactly when (i − j)·s lies between two bounds.
 bool meet_equal_strides(const Progression& a, const Progression& b, std::int64_t stride) {
   const Int128 apart = b.begin - a.begin;

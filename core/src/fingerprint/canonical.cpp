@@ -8,6 +8,7 @@
 #include "fingerprint/states.hpp"
 #include "model/content.hpp"
 #include "model/dtype_names.hpp"
+#include "model/elements.hpp"
 
 namespace kvedit::fingerprint {
 namespace {

@@ -7,6 +7,7 @@
 #include "fingerprint/states.hpp"
 #include "fingerprint/stream.hpp"
 #include "model/content.hpp"
+#include "model/elements.hpp"
 
 namespace kvedit::fingerprint {
 namespace {

@@ -181,7 +181,42 @@ std::string line_and_column(std::string_view before) {
   return "line " + std::to_string(lines + 1) + ", column " + std::to_string(characters + 1);
 }
 
-std::string what_is_wrong(std::string_view rest, const error_code& code) {
+enum class Half { none, high, low };
+
+constexpr std::size_t escape_length = 6;  // \uD800
+
+Half half_at(std::string_view text, std::size_t at) {
+  const std::string_view escape = text.substr(std::min(at, text.size()), escape_length);
+  if (escape.size() < escape_length || !escape.starts_with("\\u")) return Half::none;
+  if (escape[2] != 'd' && escape[2] != 'D') return Half::none;
+  if (std::string_view("89abAB").find(escape[3]) != std::string_view::npos) return Half::high;
+  return std::string_view("cdefCDEF").find(escape[3]) != std::string_view::npos ? Half::low
+                                                                                : Half::none;
+}
+
+/// The half of a surrogate pair, in the string at hand, that made parsing stop.
+std::string_view lone_half(std::string_view text, std::size_t stopped) {
+  for (std::size_t back = 0; back <= std::min(stopped, 2 * escape_length); ++back) {
+    const std::size_t at = stopped - back;
+    if (back > 0 && text[at] == '"') return {};
+    const Half half = half_at(text, at);
+    const bool paired =
+        half == Half::high ? half_at(text, at + escape_length) == Half::low
+                           : at >= escape_length && half_at(text, at - escape_length) == Half::high;
+    if (half != Half::none && !paired) return text.substr(at, escape_length);
+  }
+  return {};
+}
+
+std::string what_is_wrong(std::string_view text, std::size_t at, const error_code& code) {
+  using Mistake = boost::json::error;
+  const std::string_view rest = text.substr(at);
+  const bool of_pair = code == Mistake::syntax || code == Mistake::expected_utf16_escape ||
+                       code == Mistake::illegal_leading_surrogate ||
+                       code == Mistake::illegal_trailing_surrogate;
+  if (const std::string_view half = lone_half(text, at); of_pair && !half.empty())
+    return "half a surrogate pair, " + std::string(half) +
+           ", which is no letter; write both halves or take it out";
   if (rest.empty()) return "the text ends before the JSON does";
   if (rest.starts_with("\xEF\xBB\xBF")) return "a byte order mark; JSON has none";
   const std::size_t length = utf8_sequence(rest);
@@ -193,7 +228,7 @@ std::string what_is_wrong(std::string_view rest, const error_code& code) {
 Error syntax_error(std::string_view text, std::size_t at, std::string where,
                    const error_code& code) {
   return {std::move(where),
-          line_and_column(text.substr(0, at)) + ": " + what_is_wrong(text.substr(at), code)};
+          line_and_column(text.substr(0, at)) + ": " + what_is_wrong(text, at, code)};
 }
 
 Expected<Document> parse_within_limits(std::string_view text, std::size_t depth) {

@@ -1,9 +1,9 @@
 #include "model/content.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "model/dtype_names.hpp"
+#include "model/elements.hpp"
 
 namespace kvedit {
 namespace {
@@ -12,16 +12,6 @@ bool is_float(const DType& dtype) {
   constexpr std::uint8_t signed_integer = 0, unsigned_integer = 1, boolean = 6;
   return dtype.code != signed_integer && dtype.code != unsigned_integer && dtype.code != boolean &&
          dtype.code != DType::opaque_code && dtype.lanes == 1;
-}
-
-/// Modes in which an element is a number by itself; all others keep scales beside, or packed parts.
-bool quantised(const Spec& spec) {
-  const Value* mode = spec.attribute("kv_quant_mode");
-  if (!mode || mode->kind == Value::Kind::null) return false;
-  if (mode->kind == Value::Kind::integer) return mode->integer != 0;
-  constexpr std::array<std::string_view, 3> plain = {"none", "NONE", "fp8_per_tensor"};
-  return mode->kind != Value::Kind::text ||
-         std::find(plain.begin(), plain.end(), mode->text) == plain.end();
 }
 
 /// The registered dtype may only be the one in which engines store another.
@@ -97,13 +87,10 @@ bool hides_payload(const ProvedPage& page) {
 
 }  // namespace
 
-bool is_latent(const Spec& spec) {
-  return spec.kind == Kind::mla_attention || spec.kind == Kind::sliding_window_mla;
-}
-
 std::optional<Content> plain_content(const LayerFacts& facts, std::span<const Box> boxes) {
   const Spec& spec = *facts.spec;
-  if (spec.recurrent() || spec.kind == Kind::unknown || !spec.head_size || quantised(spec))
+  if (spec.recurrent() || spec.kind == Kind::unknown || !spec.head_size ||
+      !plain_elements(spec))
     return std::nullopt;
   for (const Box& box : boxes)
     if (!elements_are_as_specified(facts, box) || !of_heads_and_states(facts, box))

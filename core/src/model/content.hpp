@@ -16,7 +16,4 @@ std::optional<Content> plain_content(const LayerFacts& facts, std::span<const Bo
 /// Why a class is opaque; empty when it is not.
 std::string_view opaque_because(const LayerClass& of);
 
-/// Kinds that keep one latent for each state in place of K and V of heads.
-bool is_latent(const Spec& spec);
-
 }  // namespace kvedit

@@ -60,6 +60,13 @@ class Owners {
   Paths packs_, rules_;
 };
 
+/// Whether there is a rule pack in the standard directory, be it one that cannot be used.
+bool any_standard(const std::vector<FoundFile>& files) {
+  return std::any_of(files.begin(), files.end(), [](const FoundFile& found) {
+    return found.standard && found.info.state != PackInfo::State::skipped;
+  });
+}
+
 void add_rules(const FoundFile& found, std::size_t pack, std::vector<LoadedRule>& rules) {
   const PackDescriptor& descriptor = *found.descriptor;
   for (std::size_t i = 0; i < descriptor.rules.size(); ++i) {
@@ -88,6 +95,10 @@ Expected<LoadedPacks> load_packs(const HostOptions& options, const Surroundings&
   Expected<std::vector<FoundFile>> files =
       find_files(search_places(options, surroundings), standard_directory(options));
   if (!files) return files.error();
+  if (options.standard_rules && !options.standard_rules_dir.empty() && !any_standard(*files))
+    return Error{options.standard_rules_dir,
+                 "no rule pack is in it, and it was given as the directory of the standard rules; "
+                 "give the right one, or switch the standard rules off"};
 
   LoadedPacks loaded;
   Owners owners;

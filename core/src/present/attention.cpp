@@ -1,6 +1,7 @@
 #include "present/attention.hpp"
 
 #include "model/content.hpp"
+#include "model/elements.hpp"
 
 namespace kvedit::present {
 namespace {

@@ -64,17 +64,19 @@ std::variant<std::vector<Stream>, Failure> streams_of(const std::vector<Footprin
 }
 
 Failure too_scattered(std::size_t tensor) {
-  return {Code::bad_geometry,
-          text("tensor ", tensor, ": the bytes of one block lie in more than ", max_runs,
-               " separate runs; such a page cannot be proved"),
-          {{"runs_limit", max_runs}}};
+  return {
+      Code::bad_geometry,
+      text("tensor ", tensor, ": the bytes of one block lie in more than ", max_runs,
+           " separate runs; such a page cannot be proved: exclude its group (enable_kv_transfer "
+           "false), or register a denser tensor"),
+      {{"runs_limit", max_runs}}};
 }
 
 Failure met_twice(std::size_t tensor) {
   return {Code::overlap,
           text("tensor ", tensor,
                " addresses a byte twice within a block; its strides are shorter than what they "
-               "step over"),
+               "step over: check shape and stride"),
           {{"tensor", static_cast<std::int64_t>(tensor)}}};
 }
 

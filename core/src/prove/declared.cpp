@@ -25,22 +25,25 @@ std::optional<Failure> disprove(const LayerFacts& facts, const Box& box) {
   const Strided box_bytes = all_of(box);
   const Strided tensor_bytes = bytes_of(facts.tensors[box.tensor]);
   if (meets_twice(box_bytes))
-    return Failure{
-        Code::overlap,
-        text("its plan gives a byte of tensor ", box.tensor, " to two blocks, or twice to one"),
-        {{"tensor", box.tensor}}};
+    return Failure{Code::overlap,
+                   text("its plan gives a byte of tensor ", box.tensor,
+                        " to two blocks, or twice to one; correct the rule: a stride is at least "
+                        "what it steps over"),
+                   {{"tensor", box.tensor}}};
   if (!inside(box_bytes, box.offset, tensor_bytes))
     return Failure{Code::outside_page,
                    text("its plan reads bytes that are not among the ",
                         static_cast<std::int64_t>(tensor_bytes.bytes()), " bytes of tensor ",
-                        box.tensor, ": it spans ", box_bytes.span(), " bytes from ", box.offset),
+                        box.tensor, ": it spans ", box_bytes.span(), " bytes from ", box.offset,
+                        "; correct the rule's offset and axes"),
                    {{"tensor", box.tensor}, {"offset", box.offset}, {"span", box_bytes.span()}}};
   const Int128 left = tensor_bytes.bytes() - box_bytes.bytes();
   const Int128 block = box_bytes.bytes() / facts.num_blocks;
   if (left >= block)
     return Failure{Code::incomplete,
                    text("its plan leaves ", left, " bytes of tensor ", box.tensor,
-                        " to no block, at least a block's ", block),
+                        " to no block, at least a block's ", block,
+                        "; correct the rule: only a tail shorter than a block may be left"),
                    {{"left", saturated(left)}, {"block", saturated(block)}}};
   return std::nullopt;
 }

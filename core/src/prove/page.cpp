@@ -61,7 +61,7 @@ class Page {
         return Failure{
             Code::bad_geometry,
             text("what its blocks own ends ", end, " bytes behind the first element of tensor ",
-                 part.tensor, "; no storage is that large"),
+                 part.tensor, ", and no storage is that large; check num_blocks and its strides"),
             {}};
       page_.reaches.push_back(
           {part.tensor, part.offset + part.ranges.front().offset, static_cast<std::int64_t>(end)});
@@ -172,7 +172,8 @@ class Page {
     return {Code::overlap,
             text("two blocks share bytes, or cannot be shown not to: tensors ", prints_[i].tensor,
                  " and ", prints_[j].tensor, " move by ", prints_[i].block_stride, " and ",
-                 prints_[j].block_stride, " bytes from block to block"),
+                 prints_[j].block_stride,
+                 " bytes from block to block; check their strides and offsets"),
             {{"block_stride", prints_[i].block_stride},
              {"other_block_stride", prints_[j].block_stride}}};
   }

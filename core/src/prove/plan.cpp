@@ -26,7 +26,8 @@ std::optional<Failure> misaligned(const LayerFacts& facts, const Box& box) {
   const auto failure = [&](std::string_view what, std::int64_t value) {
     return Failure{
         Code::misaligned,
-        text("its plan has ", what, " of ", value, " bytes for items of ", item, " bytes"),
+        text("its plan has ", what, " of ", value, " bytes for items of ", item,
+             " bytes; the rule must give whole items: correct it, or choose smaller ones"),
         {{"value", value}, {"item_bytes", item}}};
   };
   if (own % item != 0 && item % own != 0) return failure("elements", own);
@@ -45,7 +46,9 @@ Failure miss(const LayerFacts& facts, std::int64_t placed_stride, const Miss& mi
     case Miss::Kind::page:
       return {Code::not_tiled,
               text(miss.kernel_pages, " entries of its block axis have ", miss.have,
-                   " bytes and do not make up one page of ", page, " bytes"),
+                   " bytes and do not make up one page of ", page,
+                   " bytes; correct the rule so that its boxes give the whole page, or "
+                   "page_size_bytes if that is another's"),
               {{"page_size_bytes", page}}};
     case Miss::Kind::ratio:
       break;
@@ -54,11 +57,14 @@ Failure miss(const LayerFacts& facts, std::int64_t placed_stride, const Miss& mi
     return {
         Code::placement_mismatch,
         text("its block axis moves ", miss.have, " bytes from entry to entry and the placement ",
-             placed_stride, " from block to block, no whole number of entries"),
+             placed_stride,
+             " from block to block, no whole number of entries; correct the rule's block axis, or "
+             "register the placement of this tensor"),
         {{"block_stride", placed_stride}}};
   return {Code::not_tiled,
           text("an entry of its block axis, ", miss.have, " bytes, does not go into ", miss.want,
-               " bytes a whole number of times"),
+               " bytes a whole number of times; correct the rule: an entry is a block or a kernel "
+               "page of it"),
           {{"page_size_bytes", page}}};
 }
 
@@ -79,20 +85,24 @@ std::variant<std::int64_t, Failure> grouped_pages(const LayerFacts& facts,
     if (blocks->extent != facts.num_blocks)
       return Failure{
           Code::block_count,
-          text("its block axis has ", blocks->extent, " entries for ", facts.num_blocks, " blocks"),
+          text("its block axis has ", blocks->extent, " entries for ", facts.num_blocks,
+               " blocks; beside a kernel_page axis it has one for each: correct the rule, or "
+               "num_blocks"),
           {{"entries", blocks->extent}, {"num_blocks", facts.num_blocks}}};
     if (placed_stride >= 0 && facts.num_blocks > 1 && blocks->stride != placed_stride)
       return Failure{Code::placement_mismatch,
                      text("its plan moves ", blocks->stride,
-                          " bytes from block to block and the "
-                          "placement ",
-                          placed_stride),
+                          " bytes from block to block and the placement ", placed_stride,
+                          "; correct the rule's block axis, or register the placement of this "
+                          "tensor"),
                      {{"stride", blocks->stride}, {"block_stride", placed_stride}}};
     const std::int64_t here = kernel ? kernel->extent : 1;
     if (&box != &plan.boxes.front() && here != pages)
       return Failure{Code::not_tiled,
-                     text("its boxes have ", pages, " and ", here, " kernel pages a block"),
-                     {}};
+                     text("its boxes have ", pages, " and ", here,
+                          " kernel pages a block; correct the rule: all tensors of a layer have "
+                          "the same number"),
+                     {{"kernel_pages", pages}, {"other_kernel_pages", here}}};
     pages = here;
     bytes += static_cast<Int128>(entries_of(box, *blocks).bytes);
   }
@@ -192,7 +202,8 @@ std::optional<Failure> differs(const LayerFacts& facts, const SplitPlan& plan,
     if (!covers(facts, streams, stream))
       return Failure{Code::incomplete,
                      text("its plan misses some of the ", total(stream.ranges),
-                          " bytes that a block has in storage of tensor ", stream.leader),
+                          " bytes that a block has in the storage of tensor ", stream.leader,
+                          "; the rule must give every axis of the page, or declare another order"),
                      {{"bytes", total(stream.ranges)}}};
   return std::nullopt;
 }

@@ -100,11 +100,13 @@ std::optional<Failure> sane_tensor(const Tensor& tensor, std::size_t number) {
   const std::string which = text("tensor ", number);
   const std::size_t rank = tensor.shape.size();
   if (rank != tensor.stride.size())
-    return bad(text(which, ": shape has ", rank, " axes and stride ", tensor.stride.size()),
+    return bad(text(which, ": shape has ", rank, " axes and stride ", tensor.stride.size(),
+                    "; capture both from one tensor"),
                {{"shape_axes", static_cast<std::int64_t>(rank)},
                 {"stride_axes", static_cast<std::int64_t>(tensor.stride.size())}});
   if (rank == 0 || rank > max_axes - 1)
-    return bad(text(which, " has ", rank, " axes; 1 to ", max_axes - 1, " can be read"),
+    return bad(text(which, " has ", rank, " axes; 1 to ", max_axes - 1,
+                    " can be read: register a view that merges some"),
                {{"rank", static_cast<std::int64_t>(rank)}});
   if (auto failure = sane_axes(tensor, which)) return failure;
   Measure measure(tensor.dtype.itemsize);
@@ -112,10 +114,13 @@ std::optional<Failure> sane_tensor(const Tensor& tensor, std::size_t number) {
     std::int64_t stride = 0;
     measure.overflow |= __builtin_mul_overflow(
         tensor.stride[a], static_cast<std::int64_t>(tensor.dtype.itemsize), &stride);
+    measure.overflow |= stride > far;  // also of an axis that is never stepped along
     if (!measure.overflow) measure.axis(tensor.shape[a], stride);
   }
   if (!measure.fits())
-    return bad(text(which, ": shape and stride reach beyond 2^61 bytes; no storage is that large"));
+    return bad(text(
+        which,
+        ": shape and stride reach beyond 2^61 bytes, and no storage is that large; check both"));
   return std::nullopt;
 }
 
@@ -129,7 +134,9 @@ std::optional<Failure> sane(const LayerFacts& facts) {
 
 std::optional<Failure> sane_tensors(std::span<const Tensor> tensors) {
   if (tensors.empty() || tensors.size() > 16)
-    return bad(text("registered as ", tensors.size(), " tensors; 1 to 16 can be read"),
+    return bad(text("registered as ", tensors.size(),
+                    " tensors; 1 to 16 can be read: register those that hold pages, or exclude its "
+                    "group (enable_kv_transfer false)"),
                {{"tensors", static_cast<std::int64_t>(tensors.size())}});
   for (std::size_t t = 0; t < tensors.size(); ++t)
     if (auto failure = sane_tensor(tensors[t], t)) return failure;
@@ -142,12 +149,14 @@ std::optional<Failure> sane(const Box& box) {
     if (axis.extent <= 0 || axis.stride <= 0)
       return Failure{Code::outside_page,
                      text("its plan has an axis of extent ", axis.extent, " and stride ",
-                          axis.stride, " bytes; both must be positive"),
+                          axis.stride, " bytes; both must be positive: correct the rule"),
                      {{"extent", axis.extent}, {"stride", axis.stride}}};
+    measure.overflow |= axis.stride > far;
     measure.axis(axis.extent, axis.stride);
   }
   if (!measure.fits() || box.offset < -far || box.offset > far)
-    return Failure{Code::outside_page, "its plan reaches beyond 2^61 bytes", {}};
+    return Failure{
+        Code::outside_page, "its plan reaches beyond 2^61 bytes; correct the rule's strides", {}};
   return std::nullopt;
 }
 

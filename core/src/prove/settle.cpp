@@ -72,10 +72,11 @@ class Settling {
       const std::int64_t item = view.dtype.itemsize;
       const bool power = (item & (item - 1)) == 0;  // nearly always, and far cheaper
       if ((power ? at & (item - 1) : at % item) != 0)
-        return Failure{Code::misaligned,
-                       text("its view of ", view.dtype.name, " starts at byte ", at,
-                            ", no multiple of ", item),
-                       {{"byte", at}, {"itemsize", item}}};
+        return Failure{
+            Code::misaligned,
+            text("its view of ", view.dtype.name, " starts at byte ", at, ", no multiple of ", item,
+                 "; check storage_offset and dtype, or ask for profile bytes"),
+            {{"byte", at}, {"itemsize", item}}};
     }
     return std::nullopt;
   }
@@ -109,13 +110,13 @@ std::optional<Failure> placed_at_all(const RegistrationData& data, const Registr
     if (places[t].storage < 0)
       return Failure{Code::bad_geometry,
                      text("tensor ", t, " lies in storage \"", tensor.storage,
-                          "\", which is not among the storages"),
+                          "\", which is not among the storages; list it there with its size"),
                      {{"storage", tensor.storage}}};
     return Failure{
         Code::bad_geometry,
         text("tensor ", t, " starts at element ", tensor.storage_offset, " of ",
              tensor.dtype.itemsize, " bytes in a storage of ", data.storages[storage].nbytes,
-             " bytes"),
+             " bytes; check storage_offset and the size of the storage"),
         {{"storage_offset", tensor.storage_offset}, {"nbytes", data.storages[storage].nbytes}}};
   }
   return std::nullopt;

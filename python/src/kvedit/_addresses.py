@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from . import _arguments
 from ._errors import Error
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class AddressMap:
         """
         import numpy as np
 
+        if block_ids is None or isinstance(block_ids, (str, bytes, bytearray, set, frozenset, dict)):
+            raise _arguments.wrong("block_ids", block_ids, "a list or an array of ints")
         ids = np.asarray(block_ids)
         if ids.size == 0:
             ids = ids.astype(np.int64)
@@ -70,6 +73,8 @@ class AddressMap:
         ids = np.ascontiguousarray(ids, dtype=np.int64)
         if out is None:
             out = np.empty(self._core.capacity(len(ids)), dtype=extent_dtype())
+        elif not isinstance(out, np.ndarray):
+            raise _arguments.wrong("out", out, f"a numpy array of {extent_dtype()}")
         elif out.dtype != extent_dtype() or not out.flags.c_contiguous:
             raise Error(f"out: not a contiguous array of {extent_dtype()}")
         return out[: self._core.write(ids, out)]

@@ -6,6 +6,8 @@ from typing import Any, TypeAlias, final
 
 __version__: str
 
+def printable(text: str, /) -> str: ...
+
 _Problem: TypeAlias = tuple[
     str, str, int | None, str | None, str | None, str, dict[str, int | str]
 ]

@@ -7,8 +7,8 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from . import _core
-from ._errors import Problem
+from . import _arguments, _core
+from ._errors import Error, Problem
 from ._registration import Registration
 from ._result import Result
 
@@ -27,7 +27,25 @@ _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 def _to_callable(log: Log | None) -> Callable[[str, str], object] | None:
     if log is None or callable(log):
         return log
+    if not callable(getattr(log, "log", None)):
+        raise _arguments.wrong("log", log, "a logger, or a callable of level and message,")
     return lambda level, message: log.log(_LEVELS[level], "%s", message)
+
+
+def _core_of(registration: Registration) -> _core.Registration:
+    if not isinstance(registration, Registration):
+        raise _arguments.wrong(
+            "registration", registration, "a kvedit.Registration (from_vllm, from_json or load)"
+        )
+    return registration._core
+
+
+def _check_rows(profile: str, recurrent_rows: str) -> None:
+    if recurrent_rows == "page" and profile != "lmcache":
+        raise Error(
+            f"recurrent_rows: 'page' goes with profile 'lmcache', and profile is {profile!r}",
+            "recurrent_rows",
+        )
 
 
 class Host:
@@ -41,8 +59,9 @@ class Host:
     log: a logger, or a callable that takes a level (``debug`` … ``error``) and a message. It may be
         called from several threads at once. Nothing is written anywhere else.
 
-    Rule packs are code: opening a host runs them. Raises `Error` for a directory that cannot be read;
-    a pack that cannot be loaded is among the ``problems`` of the host and of every result.
+    Rule packs are code: opening a host runs them. Raises `Error` for a directory that cannot be read,
+    and for a ``standard_rules_dir`` without rules; a pack that cannot be loaded is among the
+    ``problems`` of the host and of every result.
     """
 
     __slots__ = ("_core",)
@@ -58,13 +77,23 @@ class Host:
         environment: bool = False,
         log: Log | None = None,
     ) -> None:
+        if standard_rules_dir is not None and standard_rules is False:
+            raise Error(
+                "standard_rules_dir: given, and standard_rules is False; leave one of them out",
+                "standard_rules_dir",
+            )
+        folder = (
+            ""
+            if standard_rules_dir is None
+            else _arguments.path("standard_rules_dir", standard_rules_dir)
+        )
         self._core = _core.open_host(
             (
-                [os.fspath(pack) for pack in packs],
-                [os.fspath(folder) for folder in rule_dirs],
-                list(required_packs),
+                _arguments.paths("packs", packs),
+                _arguments.paths("rule_dirs", rule_dirs),
+                _arguments.texts("required_packs", required_packs),
                 standard_rules,
-                "" if standard_rules_dir is None else os.fspath(standard_rules_dir),
+                folder,
                 environment,
             ),
             _to_callable(log),
@@ -89,9 +118,9 @@ class Host:
 
         A wrong registration raises nothing: ask ``result.ok`` or call ``raise_for_problems``.
         """
-        core = self._core.edit(
-            registration._core, profile, purpose, pass_ungrouped, recurrent_rows
-        )
+        given = _core_of(registration)
+        _check_rows(profile, recurrent_rows)
+        core = self._core.edit(given, profile, purpose, pass_ungrouped, recurrent_rows)
         return Result(core, registration)
 
     def edit_live(
@@ -112,6 +141,7 @@ class Host:
         """
         from ._vllm import facts_of
 
+        _check_rows(profile, recurrent_rows)
         facts = facts_of(kv_cache_config, kv_caches, layout, vllm_config, None)
         torch = import_module("torch")
         registration, result, views = self._core.edit_live(

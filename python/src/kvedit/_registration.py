@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from . import _arguments
 from ._core import Registration as Core
-from ._core import build_registration, read_registration
+from ._core import build_registration, printable, read_registration
 from ._errors import Error
 
 if TYPE_CHECKING:
@@ -38,15 +39,21 @@ class Registration:
             try:
                 data = text.encode()
             except UnicodeEncodeError as error:
-                raise Error(f"the text has a lone surrogate at {error.start}") from None
-        else:
+                raise Error(
+                    f"the text has half a surrogate pair, {text[error.start]!r}, at character "
+                    f"{error.start}; UTF-8 has no such thing: read the file with errors='strict', or "
+                    "as bytes"
+                ) from None
+        elif isinstance(text, (bytes, bytearray, memoryview)):
             data = bytes(text)
+        else:
+            raise _arguments.wrong("text", text, "a str or bytes of kvedit.registration/1")
         return cls._of(read_registration(data))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Reads a file of ``kvedit.registration/1``; what the file system raises comes through."""
-        with open(path, "rb") as file:
+        with open(_arguments.path("path", path), "rb") as file:
             return cls.from_json(file.read())
 
     @classmethod
@@ -115,7 +122,7 @@ class Registration:
     def __repr__(self) -> str:
         engine = " ".join(part for part in self.engine if part)
         about = ", ".join(part for part in (self.model, engine, self.layout) if part)
-        return (
+        return printable(
             f"<kvedit.Registration {about + ': ' if about else ''}{len(self.layers)} layers in "
             f"{self._core.num_groups} groups, {self.num_blocks} blocks>"
         )

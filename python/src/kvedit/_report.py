@@ -117,6 +117,8 @@ class Layer:
     name: str
     group: int | None
     outcome: str
+    """Of the layer itself. What is ``edited``, ``passed`` or ``scratch`` is served when the result is
+    ok; when it is not, it is held back: ``views`` is empty and ``pages`` None."""
     rule: str | None
     reason: str | None
     """Why it is excluded."""
@@ -157,6 +159,8 @@ class Group:
     kind: str
     layers: int
     outcome: str
+    """``served``, ``scratch``, ``excluded``, or ``refused``: all that are not excluded when the result
+    is not ok."""
     tokens_per_block: int
     slots_per_block: int | None
     block_bytes: int | None

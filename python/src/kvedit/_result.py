@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import operator
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from . import _arguments
 from ._addresses import AddressMap
 from ._errors import Error, Problem
 from ._report import Group, Layer, PageMap, Part, Tried, View
@@ -18,6 +20,16 @@ if TYPE_CHECKING:
     from ._registration import Registration
 
 __all__ = ["Group", "Layer", "PageMap", "Part", "Result", "Tried", "View"]
+
+
+def _address(storage: str, given: object) -> int:
+    try:
+        address = operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        raise _arguments.wrong(f"bases[{storage!r}]", given, "an address (int)") from None
+    if not 0 <= address < 1 << 64:
+        raise Error(f"bases[{storage!r}]: {address} is no address of 64 bits", "bases")
+    return address
 
 
 class Result:
@@ -103,6 +115,7 @@ class Result:
         the registered one; no view can leave its storage.
         """
         self.raise_for_problems()
+        _arguments.mapping("kv_caches", kv_caches, "a dict of layer to tensors")
         torch = import_module("torch")
 
         return self._core.views(kv_caches, torch)
@@ -110,6 +123,7 @@ class Result:
     def bases(self, kv_caches: Mapping[str, Any]) -> dict[str, int]:
         """Address of the first byte of each storage; 0 for one without memory. Checks ``kv_caches`` as
         `views` does."""
+        _arguments.mapping("kv_caches", kv_caches, "a dict of layer to tensors")
         names = self.registration.storages
         return dict(zip(names, self._core.addresses(kv_caches)))
 
@@ -133,20 +147,25 @@ class Result:
             raise Error(f"order: {order!r} is neither layer_major nor block_major", "order")
         addresses: list[int] | None = None
         if bases is not None:
+            _arguments.mapping("bases", bases, "a dict of storage to address")
             missing = [name for name in self.registration.storages if name not in bases]
             if missing:
                 raise Error(f"bases: no address of storage {missing[0]}", "bases")
-            addresses = [bases[name] for name in self.registration.storages]
+            addresses = [_address(name, bases[name]) for name in self.registration.storages]
         numbers = self._numbers(layers)
         return AddressMap(self._core.address_map(numbers, addresses, order == "block_major"))
 
     def _numbers(self, layers: str | int | Iterable[str]) -> list[int]:
-        if isinstance(layers, int):
+        if isinstance(layers, int) and not isinstance(layers, bool):
             chosen = [name for name, pages in self.pages.items() if self.layers[name].group == layers]
             if not chosen:
                 raise Error(f"group {layers}: no layer of it has pages", f"group {layers}")
+        elif isinstance(layers, str):
+            chosen = [layers]
+        elif isinstance(layers, bytes):
+            raise _arguments.wrong("layers", layers, "a str, a list of str or the number of a group")
         else:
-            chosen = [layers] if isinstance(layers, str) else list(layers)
+            chosen = _arguments.texts("layers", layers)
         at = {name: number for number, name in reversed(list(enumerate(self._core.layer_names)))}
         for name in chosen:
             if name not in at:
@@ -164,6 +183,8 @@ class Result:
 
     def explain(self, layer: str | None = None, *, colours: bool = False) -> str:
         """The report for people; or all about one layer, with what every rule said."""
+        if not isinstance(colours, bool):
+            raise _arguments.wrong("colours", colours, "a bool")
         if layer is None:
             return self._core.explain(colours)
         return self._core.explain_layer(layer, colours)

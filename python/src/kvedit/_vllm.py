@@ -7,6 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from . import _arguments
 from ._errors import Error
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def facts_of(
     engine_version: str | None,
 ) -> _Facts:
     """What `_core.build_registration` takes."""
+    _arguments.mapping("kv_caches", kv_caches, "a dict of layer to tensors")
     groups = getattr(kv_cache_config, "kv_cache_groups", _MISSING)
     if groups is _MISSING:
         name = type(kv_cache_config).__name__

@@ -127,6 +127,34 @@ TEST_CASE("sharing: a cache of no group whose bytes are a grouped layer's") {
   CHECK_FALSE(owner_of(data, tensor("int8", {4, 1024}, {1024, 1}, 0, "other")));
 }
 
+TEST_CASE("sharing: one tensor under two names of a group is a warning where nothing says so") {
+  RegistrationData data = arena({{0, 1024}, {4096, 1024}});
+  data.caches.push_back(data.caches[1]);
+  data.caches[2].layer = "layer 2";
+  data.groups[0].layers.push_back("layer 2");
+  const auto edit = edited(data);
+  CHECK(edit->ok);
+  CHECK(edit->layers[2].outcome == Outcome::excluded);
+  REQUIRE(edit->problems.size() == 1);
+  const Problem& problem = edit->problems[0];
+  CHECK(problem.severity == Severity::warning);
+  CHECK(problem.code == Code::overlap);
+  CHECK(problem.layer == "layer 2");
+  CHECK(problem.facts == std::vector<Fact>{{"shares", "layer 1"}});
+  CHECK(problem.message.find("the very ones of layer layer 1") != std::string::npos);
+
+  // The engine says which layers have pages of their own, or that both lie there.
+  for (const std::vector<std::string>& placed :
+       {std::vector<std::string>{"layer 0", "layer 1"}, {"layer 0", "layer 1", "layer 2"}}) {
+    RegistrationData said = data;
+    said.placements.push_back({"arena", {placed[0], placed[1]}, 0, 4096, 1024});
+    if (placed.size() > 2) said.placements.push_back({"arena", {placed[2]}, 4096, 0, 1024});
+    const auto quiet = edited(said);
+    CHECK(quiet->layers[2].outcome == Outcome::excluded);
+    CHECK(quiet->problems.empty());
+  }
+}
+
 TEST_CASE("groups: tokens of a block under decode context parallelism") {
   RegistrationData data;
   data.parallel.dcp = 2;

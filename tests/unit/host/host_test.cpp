@@ -145,6 +145,20 @@ TEST_CASE("host: caches of no group are a problem, or left alone when asked") {
   CHECK(lenient.find_layer("a")->pages());
 }
 
+TEST_CASE("host: a directory of standard rules without rules is no silent lack of rules") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("kvedit-empty-" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  HostOptions options;
+  options.standard_rules_dir = folder.string();
+  const std::string said = refused(options);
+  CHECK(said.find(folder.string()) != std::string::npos);
+  CHECK(said.find("no rule pack") != std::string::npos);
+  options.standard_rules = false;  // then nobody looks there
+  CHECK(opened(options).rules().empty());
+  std::filesystem::remove(folder);
+}
+
 TEST_CASE("host: an empty registration is ok, and of no group") {
   RegistrationData data;
   const Result none = opened(standard()).edit(Registration(data));

@@ -16,7 +16,7 @@ using namespace kvedit::testing;
 
 namespace {
 
-constexpr std::int64_t most = INT64_MAX;
+constexpr std::int64_t most = INT64_MAX, largest = std::int64_t{1} << 61;
 
 /// Four blocks of 16 tokens, two heads, eight elements of two bytes: right as it stands.
 RegistrationData right_data() {
@@ -52,7 +52,7 @@ std::string refused(Code code, const std::function<void(RegistrationData&)>& cha
 
 std::string refused_tensor(const std::function<void(Tensor&)>& change) {
   return refused(Code::bad_geometry, [&](RegistrationData& data) {
-    data.storages[0].nbytes = most;
+    data.storages[0].nbytes = largest;
     change(data.caches[0].tensors[0]);
   });
 }
@@ -98,19 +98,46 @@ TEST_CASE("hostile numbers: products and sums at 2^63") {
 TEST_CASE("hostile numbers: offsets beyond what is planned") {
   const auto at = [](std::int64_t byte) {
     RegistrationData data = right_data();
-    data.storages[0].nbytes = most;
+    data.storages[0].nbytes = largest;
     data.caches[0].tensors[0].storage_offset = byte / 2;
     return edit(data);
   };
   const Result far = at(std::int64_t{1} << 60);
   REQUIRE(far.ok());
   CHECK(far.layer(0).pages()->parts[0].base == std::int64_t{1} << 60);
-  // Nothing beyond 2^61 bytes is planned; the storage itself may be as long as it likes.
+  // Nothing beyond 2^61 bytes is planned.
   for (const std::int64_t byte : {most - 2047, most - 2045, std::int64_t{1} << 62}) {
     const Result beyond = at(byte);
     REQUIRE_FALSE(beyond.ok());
     CHECK(beyond.problems()[0].code == Code::bad_geometry);
   }
+}
+
+TEST_CASE("hostile numbers: a storage of no possible size, and a stride that is never stepped") {
+  for (const std::int64_t nbytes : {std::int64_t{-1}, INT64_MIN, largest + 1, 2 * largest, most}) {
+    RegistrationData data = right_data();
+    data.storages.push_back({"other", nbytes, "cpu"});  // nothing lies in it
+    const Result result = edit(data);
+    REQUIRE(result.problems().size() == 1);
+    const Problem& problem = result.problems()[0];
+    CHECK(problem.code == Code::bad_geometry);
+    CHECK(has(problem.message, "storage other has nbytes " + std::to_string(nbytes)));
+    CHECK(has(problem.message, nbytes < 0 ? "fewer than 0" : "more than 2^61"));
+    CHECK(has(problem.message, "give the size of the whole allocation"));
+  }
+  RegistrationData data = right_data();
+  data.storages.push_back({"other", largest, "cpu"});
+  CHECK(edit(data).ok());
+  const auto lone_axis = [](std::int64_t stride) {
+    return [stride](Tensor& t) {
+      t.shape.insert(t.shape.begin(), 1), t.stride.insert(t.stride.begin(), stride);
+    };
+  };
+  RegistrationData lone = right_data();
+  lone_axis(largest / 2)(lone.caches[0].tensors[0]);  // elements of 2 bytes
+  CHECK(edit(lone).ok());
+  for (const std::int64_t stride : {largest / 2 + 1, largest, 2 * largest, most})
+    CHECK(has(refused_tensor(lone_axis(stride)), "beyond 2^61 bytes"));
 }
 
 TEST_CASE("hostile numbers: ranks") {

@@ -242,3 +242,21 @@ TEST_CASE("excerpts are short and valid") {
   CHECK(kvedit::excerpt(std::string(48, 'x')) == "\"" + std::string(48, 'x') + "\"");
   CHECK(kvedit::excerpt(std::string(47, 'x') + "éé") == "\"" + std::string(47, 'x') + "é…\"");
 }
+
+TEST_CASE("half a surrogate pair is named, wherever parsing stops") {
+  for (const char* text : {R"("\ud800")", R"("\ud800x")", R"("a\udc00")", R"("\ud800\u0041")",
+                           R"("\uDBFF\n")", R"({"\udfff": 1})", R"("\ud800\ud800")"}) {
+    const auto document = parse_json(text, {});
+    INFO(text);
+    REQUIRE_FALSE(document);
+    CHECK(document.error().message.find("half a surrogate pair, \\u") != std::string::npos);
+    CHECK(document.error().message.find("write both halves") != std::string::npos);
+  }
+  for (const char* text :
+       {R"("\ud83d\ude00" x)", R"("\ud7ff" x)", R"(["\ud83d\ude00", +1])", R"("\ud83d\ude00\x")"}) {
+    const auto document = parse_json(text, {});
+    REQUIRE_FALSE(document);
+    INFO(document.error().message);
+    CHECK(document.error().message.find("surrogate") == std::string::npos);
+  }
+}

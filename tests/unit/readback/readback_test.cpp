@@ -286,6 +286,7 @@ TEST_CASE("readback: a layer that shares another's cache is read as registered")
   data.caches.push_back(data.caches[0]);
   data.caches[1].layer = "b";
   data.groups[0].layers.push_back("b");
+  data.placements.push_back({"storage of a", {"a"}, 0, 0, 1024});
   const Result result = edited(data);
   CHECK(result.ok());
   CHECK(result.problems().empty());
