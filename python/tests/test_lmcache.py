@@ -120,6 +120,34 @@ def test_a_state_row_is_a_whole_page_on_cpu():
     assert (view.shape, view.stride()) == ((8, 1, 256, 512), (page, page, 512, 1))
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+def test_views_on_cpu_keep_their_memory(device):
+    """What LMCache calls to turn a tensor to shared memory raises on views, and only there: the
+    engine's own tensors may be turned."""
+    row, page = 67840, 131072
+    storage = standins.Storage(8 * page)
+    state = standins.Tensor(storage, "int8", (8, 1, 1, row), (page, row, row, 1))
+    tokens = standins.Tensor(storage, "bfloat16", (8, 2, 256, 128), (65536, 32768, 128, 1))
+    storage.device = device
+    config = config_of(mamba(256, page, ((row,),), ("int8",)), ["state"], 8)
+    full = attention("FullAttentionSpec", [], 256, page, num_kv_heads=2, head_size=64,
+                     dtype=standins.dtype("bfloat16"))  # fmt: skip
+    config.kv_cache_groups.append(SimpleNamespace(layer_names=["full"], kv_cache_spec=full))
+    views = lmcache.apply_kv_cache_group_edits(
+        config, {"state": state, "full": tokens}, {"kv_layout": "HND"}
+    )
+    assert views["full"] is tokens and views["state"] is not state
+    moved = standins.Storage(8 * page)
+    for untouched in tokens, state:
+        assert untouched.set_(moved, 0, untouched.shape, untouched.stride()).storage is moved
+    view = views["state"]
+    if device == "cpu":
+        with pytest.raises(kvedit.Error, match="layer state.*shared memory"):
+            view.set_(moved, 0, view.shape, view.stride())
+    else:
+        assert view.set_(moved, 0, view.shape, view.stride()).storage is moved
+
+
 def test_states_in_one_page_become_that_page():
     """conv 3 x 384 bfloat16, ssm 4 x 64 x 64 float32 behind it, in pages of 131,072 bytes."""
     page, blocks = 131072, 8

@@ -14,7 +14,8 @@ CACHE_BYTES = 64 << 20
 class Engine:
     """`folder` becomes the model's folder and so its name: caches that outlive the engine tell
     models apart by it. `kernel_pages` cuts attention pages into so many tokens; `shared_memory` is
-    what LMCache's own driving of transfers needs on CPU. What is left goes to `vllm.LLM`."""
+    what LMCache's own driving of transfers needs on CPU, `keep_prefix_caching` what vLLM switches off
+    for latent attention. What is left goes to `vllm.LLM`."""
 
     def __init__(
         self,
@@ -24,6 +25,7 @@ class Engine:
         connector: dict[str, Any] | None = None,
         kernel_pages: int | None = None,
         shared_memory: bool = False,
+        keep_prefix_caching: bool = False,
         changes: dict[str, Any] | None = None,
         step: int | None = None,
         **options: Any,
@@ -33,6 +35,8 @@ class Engine:
         preparations.seed_weights()
         if kernel_pages is not None:
             preparations.force_kernel_pages(kernel_pages)
+        if keep_prefix_caching:
+            preparations.keep_prefix_caching()
         self._shared = shared_memory
         if shared_memory:
             preparations.share_caches()
@@ -46,7 +50,7 @@ class Engine:
             "kv_cache_memory_bytes": CACHE_BYTES,
             "enable_prefix_caching": True,
         }
-        if model in zoo.HYBRID:
+        if model in zoo.RECURRENT:
             given["mamba_cache_mode"] = "align"
         if connector is not None:
             given["kv_transfer_config"] = connector

@@ -10,6 +10,7 @@ before it was forked. With ``--once`` it runs one request in itself: a process t
 imported into.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -30,6 +31,12 @@ _IMPORTED = (
     "vllm.v1.worker.cpu_worker",
     "vllm.v1.worker.cpu_model_runner",
     "vllm.model_executor.model_loader.dummy_loader",
+    "vllm.model_executor.layers.quantization.online.base",
+    "vllm.distributed.kv_transfer.kv_connector.v1.multi_connector",
+    "vllm.v1.attention.backends.cpu_attn",
+    # What LMCache's connector imports, but not the two modules that kvedit waits for.
+    "lmcache.integration.vllm.vllm_multi_process_adapter",
+    "lmcache.integration.vllm.utils",
 )
 
 
@@ -96,6 +103,8 @@ def _serve() -> None:
     os.dup2(2, 1)  # whatever prints goes to the log
     for name in _IMPORTED:
         importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # what is imported is no work for the collectors of those that are forked
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in sys.stdin:
         print(json.dumps(_fork(json.loads(line))), file=answers, flush=True)

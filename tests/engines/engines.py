@@ -14,6 +14,7 @@ ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "LMCACHE_TRACK_USAGE": "false",
     "OMP_NUM_THREADS": "1",  # as fast for tiny models, and the same under load
+    "TORCHDYNAMO_DISABLE": "1",  # else the first log-probabilities wait for a compiler
     "TRANSFORMERS_OFFLINE": "1",
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # scheduler and worker in one process

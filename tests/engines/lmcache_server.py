@@ -54,8 +54,9 @@ class LMCacheServer:
                 raise RuntimeError(f"the LMCache server does not start: see {self.log}")
             time.sleep(0.1)
 
-    def connector(self, mode: str) -> dict[str, Any]:
-        """vLLM's ``kv_transfer_config``; `mode` is ``engine_driven`` or ``lmcache_driven``."""
+    def connector(self, mode: str, patience: int = 60) -> dict[str, Any]:
+        """vLLM's ``kv_transfer_config``; `mode` is ``engine_driven`` or ``lmcache_driven``. The engine
+        waits so many seconds for an answer of the server."""
         self._wait()
         return {
             "kv_connector": "LMCacheMPConnector",
@@ -65,6 +66,7 @@ class LMCacheServer:
                 "lmcache.mp.host": "tcp://127.0.0.1",
                 "lmcache.mp.port": self.port,
                 "lmcache.mp.mp_transfer_mode": mode,
+                "lmcache.mp.mq_timeout": patience,
             },
         }
 

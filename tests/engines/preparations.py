@@ -107,6 +107,20 @@ def force_kernel_pages(tokens: int) -> None:
     CPUModelRunner._zero_block_ids = zero_blocks
 
 
+def keep_prefix_caching() -> None:
+    """vLLM switches its own prefix cache off for latent attention on a CPU without AMX; what it would
+    answer with a hit there is what an answer from a connector is measured by."""
+    from vllm.platforms.cpu import CpuPlatform
+
+    theirs = CpuPlatform.check_and_update_config.__func__
+
+    def check_and_update_config(cls: Any, vllm_config: Any) -> None:
+        theirs(cls, vllm_config)
+        vllm_config.cache_config.enable_prefix_caching = True
+
+    CpuPlatform.check_and_update_config = classmethod(check_and_update_config)
+
+
 _KEPT: list[Any] = []
 
 

@@ -18,7 +18,7 @@ def test_answers_depend_on_the_prefix(engines, model_folder, model):
         "step": BLOCKS.get(model),
         "enable_prefix_caching": False,
     }
-    if model in zoo.HYBRID:
+    if model in zoo.RECURRENT:
         given["enable_prefix_caching"] = True
     first, other = engines.run("scenarios:answers", prompts=PROMPTS, **given)["answers"]
     again = engines.run("scenarios:answers", prompts=PROMPTS[:1], **given)["answers"][0]

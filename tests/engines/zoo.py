@@ -187,6 +187,24 @@ CONFIGS = {
             "partial_rotary_factor": 0.25,
         },
     },
+    "mamba2": {
+        "architectures": ["Mamba2ForCausalLM"],
+        "model_type": "mamba2",
+        "num_hidden_layers": 3,
+        "num_heads": 4,
+        "head_dim": 64,
+        "state_size": 64,
+        "expand": 2,
+        "conv_kernel": 4,
+        "n_groups": 1,
+        "chunk_size": 64,
+        "use_bias": False,
+        "use_conv_bias": True,
+        "layer_norm_epsilon": 1e-5,
+        "residual_in_fp32": False,
+        "rms_norm": True,
+        "time_step_limit": [0.0, 1e9],
+    },
     # Registers; its forward dies on vLLM 0.32's CPU build (IndexError in mamba_mixer.forward_impl).
     "jamba": {
         "architectures": ["JambaForCausalLM"],
@@ -207,8 +225,8 @@ CONFIGS = {
     },
 }
 
-HYBRID = frozenset(
-    {"nemotron_h", "falcon_h1", "granite_hybrid", "qwen3_next", "qwen3_5_text", "jamba"}
+RECURRENT = frozenset(
+    {"nemotron_h", "falcon_h1", "granite_hybrid", "qwen3_next", "qwen3_5_text", "jamba", "mamba2"}
 )
 
 # vLLM 0.32's CPU scan of Mamba-2 keeps no states between blocks, which its spec promises: a last
