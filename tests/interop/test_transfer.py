@@ -20,6 +20,10 @@ from lmcache.v1.multiprocess.transfer_context import base  # noqa: E402
 pytestmark = pytest.mark.engines
 
 
+# Never zero; of a prime length, so that no block repeats another.
+NOISE = torch.randint(1, 256, (1048573,), dtype=torch.uint8, generator=torch.Generator().manual_seed(7))
+
+
 class Layer:
     """One view with memory of its own: its first blocks, from its first byte on."""
 
@@ -53,7 +57,9 @@ class Layer:
     def memory(self, fill):
         made = torch.zeros(self.reach + self.dtype.itemsize, dtype=torch.uint8)
         if fill:
-            made.copy_((torch.arange(made.numel()) * 2654435761 >> 9) % 255 + 1)
+            for begin in range(0, made.numel(), len(NOISE)):
+                part = made[begin : begin + len(NOISE)]
+                part.copy_(NOISE[: len(part)])
         return made
 
     def view(self, memory):
@@ -142,7 +148,8 @@ MISCOUNTED = [name for name in sides.names() if sides.theirs_of(name).verdict ==
 def test_lmcaches_own_views_lose_what_is_skipped_by_slots(device_of_the_case):
     """The control: where slots are miscounted the bytes come back whole, and not after a skip."""
     lost = 0
-    for name in MISCOUNTED:
+    few = MISCOUNTED[::4]
+    for name in few:
         case = sides.case(name)
         device_of_the_case(case)
         for layer in layers(case, sides.theirs_of(name)):
@@ -152,4 +159,4 @@ def test_lmcaches_own_views_lose_what_is_skipped_by_slots(device_of_the_case):
             stored, loaded = layer.transfer(pairs, skip=layer.right["tokens"])
             (source, target) = pairs[1]
             lost += not torch.equal(layer.payload(loaded, target), layer.payload(stored, source))
-    assert lost >= len(MISCOUNTED) / 2
+    assert lost >= len(few) / 2
