@@ -8,8 +8,10 @@ preset=${1:-release}
 (($# == 0)) || shift
 
 extra=()
-[[ $preset != clang ]] || extra=(clang++:clang)
-[[ $preset != fuzz ]] || extra=(clang++:clang libfuzzer:libclang-rt-14-dev)
+case $preset in
+  clang) extra=(clang++:clang) ;;
+  asan | fuzz) extra=(clang++:clang libfuzzer:libclang-rt-14-dev) ;;
+esac
 "$root/scripts/setup.sh" "${extra[@]}"
 
 cd "$root"

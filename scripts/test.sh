@@ -1,9 +1,35 @@
 #!/usr/bin/env bash
 # scripts/test.sh [PRESET [CTEST ARGUMENT …]]: installs what is missing, builds and runs the tests.
 # Ends with one line: N passed, N failed. KVEDIT_TARGETS: build these only (then pick their tests).
+#
+# scripts/test.sh --engines [PYTEST ARGUMENT …]: instead the tests on running engines, the released
+# vLLM and LMCache; sets up what they need, see engines_env.sh. KVEDIT_ENGINES: the folder for that.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# test_engines [PYTEST ARGUMENT …]
+test_engines() {
+  local folder=${KVEDIT_ENGINES:-$root/build/engines-env} status=0 last line
+  "$root/scripts/engines_env.sh" "$folder"
+  cd "$root"
+  env -u PYTHONPATH "$folder/bin/python" -B -m pytest -c tests/engines/pytest.ini -m engines "$@" \
+    tests/engines tests/interop 2>&1 | tee "$log" || status=$?
+  last=$(tail -n 1 "$log")
+  counted() { [[ $last =~ ([0-9]+)\ $1 ]] && echo "${BASH_REMATCH[1]}" || echo 0; }
+  line="$(counted passed) passed, $(($(counted failed) + $(counted error))) failed"
+  [[ $(counted skipped) == 0 ]] || line+=", $(counted skipped) skipped"
+  echo "$line"
+  return "$status"
+}
+
+if [[ ${1:-} == --engines ]]; then
+  test_engines "${@:2}"
+  exit
+fi
+
 preset=${1:-release}
 (($# == 0)) || shift
 
@@ -11,8 +37,6 @@ preset=${1:-release}
 read -r -a targets <<<"${KVEDIT_TARGETS:-}"
 "$root/scripts/build.sh" "$preset" "${targets[@]}"
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 cd "$root"
 status=0
 ctest --preset "$preset" --parallel "${JOBS:-$(nproc)}" "$@" 2>&1 | tee "$log" || status=$?

@@ -111,8 +111,11 @@ class Census {
 
   /// Neighbours mostly have the same facts, by address.
   bool as_before(const LayerRef& layer, std::int32_t alike) {
+    const bool listed = data_.caches[static_cast<std::size_t>(layer.cache)].is_list;
     const bool same = before_.spec == layer.spec && before_.group == layer.group &&
-                      before_.placement == layer.placement && before_.cache == alike;
+                      before_.placement == layer.placement && before_.cache == alike &&
+                      listed_before_ == listed;
+    listed_before_ = listed;
     before_ = layer;
     before_.cache = alike;
     return same;
@@ -130,6 +133,7 @@ class Census {
     key.num_blocks = data_.groups[g].num_blocks.value_or(data_.num_blocks);
     key.placed_stride = placed_stride_of(data_, layer);
     key.tokens = audit::tokens_per_block(data_, data_.groups[g], *layer.spec);
+    key.listed = listed_before_;
     const std::int32_t number =
         classes_.classify(key, static_cast<std::int32_t>(edit_.classes.size()));
     if (static_cast<std::size_t>(number) == edit_.classes.size()) add_class(layer, key);
@@ -152,6 +156,7 @@ class Census {
   const RegistrationIndex& index_;
   match::Classes classes_;
   LayerRef before_;  // `cache`: the first alike
+  bool listed_before_ = false;
   std::int32_t class_before_ = -1;
 };
 
@@ -174,6 +179,7 @@ LayerFacts facts_of(const Edit& edit, const LayerRef& layer) {
   if (layer.cache >= 0) {
     const std::int32_t alike = index.alike_cache[static_cast<std::size_t>(layer.cache)];
     facts.tensors = data.caches[static_cast<std::size_t>(alike)].tensors;
+    facts.listed = data.caches[static_cast<std::size_t>(layer.cache)].is_list;
   }
   return facts;
 }

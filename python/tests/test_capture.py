@@ -1,65 +1,24 @@
 """The capturing connector, on stand-ins of vLLM's base classes: no engine is needed."""
 
-import importlib
 import json
 import logging
 import os
 import subprocess
-import sys
 import types
-from abc import ABC, abstractmethod
 from pathlib import Path
 
 import pytest
 
 import kvedit
 import standins
+import vllm_base
 from conftest import GIVEN
 
 PROGRAM = Path(kvedit.__file__).parent / "bin" / "kvedit"
-BASE = "vllm.distributed.kv_transfer.kv_connector.v1.base"
-
-
-class KVConnectorMetadata(ABC):  # noqa: B024
-    pass
-
-
-class SupportsHMA(ABC):
-    @abstractmethod
-    def request_finished_all_groups(self, request, block_ids): ...
-
-
-class KVConnectorBase_V1(ABC):
-    """What vLLM 0.25 to 0.33 leave open."""
-
-    def __init__(self, vllm_config, role, kv_cache_config=None):
-        self._vllm_config, self._role, self._kv_cache_config = vllm_config, role, kv_cache_config
-
-    @abstractmethod
-    def start_load_kv(self, forward_context, **kwargs): ...
-    @abstractmethod
-    def wait_for_layer_load(self, layer_name): ...
-    @abstractmethod
-    def save_kv_layer(self, layer_name, kv_layer, attn_metadata, **kwargs): ...
-    @abstractmethod
-    def wait_for_save(self): ...
-    @abstractmethod
-    def get_num_new_matched_tokens(self, request, num_computed_tokens): ...
-    @abstractmethod
-    def update_state_after_alloc(self, request, blocks, num_external_tokens): ...
-    @abstractmethod
-    def build_connector_meta(self, scheduler_output): ...
-
-
 @pytest.fixture
 def connectors(monkeypatch):
-    for name in (BASE, *(BASE.rsplit(".", back)[0] for back in range(1, BASE.count(".") + 1))):
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    for each in (KVConnectorMetadata, SupportsHMA, KVConnectorBase_V1):
-        setattr(sys.modules[BASE], each.__name__, each)
-    monkeypatch.delitem(sys.modules, "kvedit.integrations.vllm", raising=False)
-    yield importlib.import_module("kvedit.integrations.vllm")
-    sys.modules.pop("kvedit.integrations.vllm", None)
+    yield vllm_base.connectors(monkeypatch)
+    vllm_base.forget()
 
 
 def connector_of(connectors, facts, extra, **parallel):
@@ -135,8 +94,8 @@ def test_nothing_is_loaded_or_saved(connectors):
     assert connector.get_num_new_matched_tokens(None, 0) == (0, False)
     assert connector.request_finished(None, [1]) == (False, None)
     assert connector.request_finished_all_groups(None, ([1], [2])) == (False, None)
-    assert isinstance(connector.build_connector_meta(None), KVConnectorMetadata)
-    assert isinstance(connector, SupportsHMA)
+    assert isinstance(connector.build_connector_meta(None), vllm_base.KVConnectorMetadata)
+    assert isinstance(connector, vllm_base.SupportsHMA)
     for call in (lambda: connector.start_load_kv(None, any=1), connector.wait_for_save,
                  lambda: connector.wait_for_layer_load("a"),
                  lambda: connector.save_kv_layer("a", None, None),

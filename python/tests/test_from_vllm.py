@@ -1,5 +1,6 @@
 """Registrations made from stand-ins of vLLM's objects: the same facts as in the files."""
 
+import dataclasses
 import json
 from enum import Enum
 from types import SimpleNamespace
@@ -293,3 +294,27 @@ def test_a_property_that_raises_is_left_out_when_it_may_be():
     config.kv_cache_groups[0].kv_cache_spec = FullAttentionSpec()
     spec = json.loads(kvedit.Registration.from_vllm(config, caches).to_json())["groups"][0]["spec"]
     assert spec["page_size_bytes"] == 4096 and "num_states" not in spec
+
+
+def test_a_spec_whose_hash_raises_is_read():
+    """A frozen dataclass hashes every field, also one that a stand-in does not have."""
+
+    @dataclasses.dataclass(frozen=True)
+    class FullAttentionSpec:
+        block_size: int
+        page_size_bytes: int
+        head_size: int
+
+    class Partly(FullAttentionSpec):
+        def __getattribute__(self, name):
+            if name == "head_size":
+                raise AttributeError(name)
+            return super().__getattribute__(name)
+
+    config, caches = small()
+    for made in (FullAttentionSpec, Partly):
+        config.kv_cache_groups[0].kv_cache_spec = made(16, 4096, 64)
+        registration = json.loads(kvedit.Registration.from_vllm(config, caches).to_json())
+        spec = registration["groups"][0]["spec"]
+        assert spec.get("head_size") == (64 if made is FullAttentionSpec else None)
+        assert spec["page_size_bytes"] == 4096

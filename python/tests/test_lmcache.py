@@ -120,6 +120,34 @@ def test_a_state_row_is_a_whole_page_on_cpu():
     assert (view.shape, view.stride()) == ((8, 1, 256, 512), (page, page, 512, 1))
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+def test_views_on_cpu_keep_their_memory(device):
+    """What LMCache calls to turn a tensor to shared memory raises on views, and only there: the
+    engine's own tensors may be turned."""
+    row, page = 67840, 131072
+    storage = standins.Storage(8 * page)
+    state = standins.Tensor(storage, "int8", (8, 1, 1, row), (page, row, row, 1))
+    tokens = standins.Tensor(storage, "bfloat16", (8, 2, 256, 128), (65536, 32768, 128, 1))
+    storage.device = device
+    config = config_of(mamba(256, page, ((row,),), ("int8",)), ["state"], 8)
+    full = attention("FullAttentionSpec", [], 256, page, num_kv_heads=2, head_size=64,
+                     dtype=standins.dtype("bfloat16"))  # fmt: skip
+    config.kv_cache_groups.append(SimpleNamespace(layer_names=["full"], kv_cache_spec=full))
+    views = lmcache.apply_kv_cache_group_edits(
+        config, {"state": state, "full": tokens}, {"kv_layout": "HND"}
+    )
+    assert views["full"] is tokens and views["state"] is not state
+    moved = standins.Storage(8 * page)
+    for untouched in tokens, state:
+        assert untouched.set_(moved, 0, untouched.shape, untouched.stride()).storage is moved
+    view = views["state"]
+    if device == "cpu":
+        with pytest.raises(kvedit.Error, match="layer state.*shared memory"):
+            view.set_(moved, 0, view.shape, view.stride())
+    else:
+        assert view.set_(moved, 0, view.shape, view.stride()).storage is moved
+
+
 def test_states_in_one_page_become_that_page():
     """conv 3 x 384 bfloat16, ssm 4 x 64 x 64 float32 behind it, in pages of 131,072 bytes."""
     page, blocks = 131072, 8
@@ -223,6 +251,51 @@ def test_a_layer_that_is_not_registered_is_a_value_error():
     del caches[gone]
     with pytest.raises(ValueError, match=f"missing-cache: .*{gone}"):
         lmcache.apply_kv_cache_group_edits(config, caches, hints)
+
+
+def sharded(monkeypatch, ranks):
+    """A worker of vLLM under that decode context parallelism; None: before it is set up."""
+    def group():
+        assert ranks is not None, "decode context model parallel group is not initialized"
+        return SimpleNamespace(world_size=ranks)
+
+    monkeypatch.setitem(sys.modules, "vllm.distributed.parallel_state",
+                        SimpleNamespace(get_dcp_group=group))  # fmt: skip
+
+
+def test_tokens_of_a_block_are_those_of_all_ranks(monkeypatch, caplog):
+    """LMCache multiplies the tokens of all attention by dcp: right where it is sharded, wrong where
+    it is not, and kvedit must ask the engine, since LMCache does not hand it on."""
+    spec = attention("FullAttentionSpec", [], 16, 32768, num_kv_heads=4, head_size=128,
+                     dtype=standins.dtype("bfloat16"))  # fmt: skip
+    tensor = standins.Tensor(standins.Storage(8 * 32768), "bfloat16", (8, 16, 4, 256),
+                             (16384, 1024, 256, 1))  # fmt: skip
+    for ranks in (None, 1, 2):
+        sharded(monkeypatch, ranks)
+        caplog.clear()
+        assert one(config_of(spec, ["a"], 8), tensor, "NHD") is tensor
+        assert ("32 tokens in 16 slots" in caplog.text) == (ranks == 2)
+    spec.dcp_sharded = False
+    with pytest.raises(ValueError, match="takes a block id for 32 tokens and it spans 16"):
+        one(config_of(spec, ["a"], 8), tensor, "NHD")
+    sharded(monkeypatch, 1)
+    assert one(config_of(spec, ["a"], 8), tensor, "NHD") is tensor
+
+
+@pytest.mark.parametrize(
+    ("layout", "shape", "stride"),
+    [("NHD", (8, 2, 16, 1, 256), (8192, 4096, 256, 256, 1)),
+     ("HND", (8, 1, 16, 512), (8192, 8192, 512, 1))],
+)  # fmt: skip
+def test_a_list_of_one_state_becomes_its_page(layout, shape, stride):
+    """A short convolution of 2 x 2048, registered as a list until 0.26: LMCache's edits go by the
+    list, however many states are in it."""
+    spec = mamba(16, 16384, ((2, 2048),), ("bfloat16",))
+    state = standins.Tensor(standins.Storage(8 * 16384), "bfloat16", (8, 2, 2048), (8192, 2048, 1))
+    view = one(config_of(spec, ["a"], 8), [state], layout)
+    assert (view.shape, view.stride()) == (shape, stride)
+    row = one(config_of(spec, ["a"], 8), state, "NHD")
+    assert row.shape == (8, 16, 1, 256)
 
 
 THEIRS = """

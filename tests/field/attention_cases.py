@@ -197,7 +197,6 @@ def planes_of_flat_blocks(c):
         c.parts(f"attn.{i}", [ranges(f"s{i}", 0, 32768, (0, 32768), (19 * 32768, 32768))],
                 slots=16, tokens=16)
     c.group(["attn.0", "attn.1"], specs.old_attention(16, 8, 128))
-    c.refuses("lmcache", "planes without an axis for K and V")
 
 
 @case("vllm-project/vllm-gaudi#1450", "0.27.0", "NHD")
@@ -431,7 +430,6 @@ def draft_model_padded_to_the_state_page(c):
                                  [557056, 131072, 1024, 128, 1]))
     c.page("draft.attn", 0, 1114112, 524288, 1114112, slots=128, tokens=128)
     c.chunk(2176)  # lcm(544, 128)
-    c.refuses("lmcache", "K and V apart in padded pages")
 
 
 @case("vllm-project/vllm, Whisper pooling", "0.32.0", "BLHNC")
@@ -450,7 +448,6 @@ def two_states_for_a_token_in_an_arena(c):
         c.cache(layer, tensor("s0", "bfloat16", [blocks, 4, 32, 128], [32768, 4096, 128, 1],
                               i * 16384))
         c.page(layer, i * 32768, 65536, 32768, slots=32, tokens=16)
-    c.refuses("lmcache", "more slots than tokens")
 
 
 @case("vllm-project/vllm, block_stride_alignment", "0.32.0", "LBHNC")
@@ -537,7 +534,6 @@ def two_blocks_with_a_placement(c):
     c.place(["attn.1"], 0, 0, 32768, "s1")
     c.cache("attn.1", tensor("s1", "bfloat16", [2, 2, 16, 8, 128]))
     c.parts("attn.1", [ranges("s1", 0, 32768, (0, 32768), (65536, 32768))], slots=16, tokens=16)
-    c.refuses("lmcache", "two blocks taken for two planes")
 
 
 @case("rebellions-sw/vllm-rbln", "0.20.0", "HND")

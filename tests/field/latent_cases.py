@@ -288,7 +288,6 @@ def latent_and_indexer_pools(c):
     c.page("mla.0", 0, 41984, 41984, k=64, slots=64, tokens=64)
     c.cache("indexer.0", tensor("s1", "uint8", [blocks, 8448]))
     c.page("indexer.0", 0, 8448, 8448, storage="s1", slots=64, tokens=64)
-    c.refuses("lmcache", "a cache of rank 2")
 
 
 @case("vllm-project/vllm-ascend, MLA", "0.19.0")

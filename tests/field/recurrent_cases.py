@@ -243,4 +243,3 @@ def strides_of_axes_of_extent_one(c):
     c.group(["lone.0"], specs.attention(16, 2, 128), num_blocks=1)
     c.cache("lone.0", tensor("s3", "bfloat16", [1, 2, 16, 256], [5, 4096, 256, 1]))
     c.page("lone.0", 0, 5 * 2, 16384, storage="s3", blocks=1, slots=16, tokens=16)
-    c.refuses("lmcache", "a lone block's stride")

@@ -93,12 +93,20 @@ def derived(registration, report, through_shared_memory=False):
     """What LMCache takes each layer for, or raises what it raises."""
     layout = registration.get("layout")
     hints = {"kv_layout": HINTS[layout]} if layout else {}
-    devices = {storage.get("device", "") for storage in registration["storages"].values()}
+    return readings(config_of(registration), caches_of(registration, report), hints,
+                    devices_of(registration), registration.get("parallel", {}).get("dcp", 1),
+                    through_shared_memory)
+
+
+def devices_of(registration):
+    return {storage.get("device", "") for storage in registration["storages"].values()}
+
+
+def readings(config, caches, hints, devices, dcp, through_shared_memory):
+    """The same of any config and caches, on a machine whose caches lie on these devices."""
     vllm_detector.torch_device_type = "cpu" if devices == {"cpu"} else "cuda"
-    caches = caches_of(registration, report)
     wrap(caches, next(iter(devices), ""), through_shared_memory)
-    dcp = registration.get("parallel", {}).get("dcp", 1)
-    infos = create_engine_group_infos_from_vllm(config_of(registration), caches, hints, dcp)
+    infos = create_engine_group_infos_from_vllm(config, caches, hints, dcp)
     if not infos:
         raise ValueError("no layer to move")
     normalized, formats = normalize_and_discover_per_layer_formats(

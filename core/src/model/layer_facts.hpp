@@ -23,6 +23,7 @@ struct LayerFacts {
   std::int64_t slots = 1;
   std::int64_t placed_stride = -1;  // block stride of the placement in bytes, or -1
   std::span<const Tensor> tensors;  // one address for tensors that differ only in where they lie
+  bool listed = false;              // a list is registered, be it of one tensor
 
   /// Where the room that asks rules keeps what it made of these facts; not part of them.
   mutable std::shared_ptr<const void> prepared;

@@ -49,14 +49,20 @@ Shown shown_as(const LayerClass& of, Cut cut) {
 }
 
 Shown for_lmcache(const LayerClass& of, const Reader& reader) {
-  if (of.rule >= 0 && of.facts.spec->recurrent() && of.facts.tensors.size() == 1)
-    return reader.recurrent_rows == RecurrentRows::page
-               ? state_page(of.facts, *of.page, reader.order)
-               : state_row(of.facts, *of.page, reader.order);
-  Shown shown = shown_as(of, lmcache_cut(of, reader.order));
+  const Cut cut = lmcache_cut(of, reader.order);
+  if (of.rule >= 0 && of.facts.spec->recurrent() && of.facts.tensors.size() == 1) {
+    if (reader.recurrent_rows == RecurrentRows::page && !of.facts.listed)
+      return state_page(of.facts, *of.page, reader.order);
+    Shown row = state_row(of.facts, *of.page, reader.order);
+    if (of.facts.listed && of.page->window)
+      row.views = states_in_page(of.facts, *of.page, cut).views;  // the slots stay the row's
+    return row;
+  }
+  Shown shown = shown_as(of, cut);
   if (of.facts.spec->recurrent()) return shown;
-  cut_unread(of, reader.order, shown);
+  settle_lone_block(shown.views);
   order_lone_head(shown.views, reader.order);
+  cut_miscounted(of, reader.order, shown.views);
   return shown;
 }
 

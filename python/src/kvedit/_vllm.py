@@ -236,11 +236,11 @@ class _Specs:
         if parameters is not None and parameters.frozen:
             try:
                 return _frozen_spec(spec)
-            except (Error, TypeError):  # cannot be read, or not hashed
+            except Exception:  # cannot be read, or not hashed: some field of it raises
                 return _spec(spec, where)
         try:
             found = self._known.get(spec)
-        except TypeError:  # cannot be hashed
+        except Exception:  # cannot be hashed
             return _spec(spec, where)
         if found is None:
             found = self._known[spec] = _spec(spec, where)

@@ -19,7 +19,7 @@ struct Presented {
 
 /// The layer's class after proof, shown for LMCache; `roles` name the axes of its first tensor.
 Presented shown(const Layer& layer, const present::Reader& reader,
-                const std::vector<Role>& roles = {}) {
+                const std::vector<Role>& roles = {}, std::int64_t placed = -1) {
   Presented made;
   made.of.facts = layer.facts();
   Plan plan;
@@ -31,7 +31,7 @@ Presented shown(const Layer& layer, const present::Reader& reader,
       box.axes.push_back({tensor.shape[a], tensor.stride[a] * item, roles[a]});
   }
   made.of.rule = roles.empty() ? -1 : 0;
-  auto proof = prove::prove(made.of.facts, -1, roles.empty() ? nullptr : &plan);
+  auto proof = prove::prove(made.of.facts, placed, roles.empty() ? nullptr : &plan);
   if (const auto* failure = std::get_if<Failure>(&proof)) FAIL(failure->message);
   made.of.page = std::get<ProvedPage>(proof);
   made.failure = present::present(made.of, Profile::lmcache, reader);
@@ -106,26 +106,110 @@ TEST_CASE("lmcache view: the axis of a lone head takes the place its consumer so
              {512, 512, 32, 1});
 }
 
-TEST_CASE("lmcache view: several heads and rank 3 stay as registered") {
+TEST_CASE("lmcache view: what is counted rightly stays as registered") {
   const Layer heads{
       spec("FullAttentionSpec", 16, 1024, {field("num_kv_heads", 2), field("head_size", 8)}),
       {tensor("bfloat16", {4, 2, 16, 16}, {512, 16, 32, 1})},
       4};
+  check_view(shown(heads, {HeadOrder::tokens_first}), {4, 2, 16, 16}, {512, 16, 32, 1});
   const Layer latent{spec("MLAAttentionSpec", 16, 1024, {field("head_size", 32)}),
                      {contiguous("bfloat16", {4, 16, 32})},
                      4};
-  for (const HeadOrder order : orders) {
-    check_view(shown(heads, {order}), {4, 2, 16, 16}, {512, 16, 32, 1});
+  for (const HeadOrder order : orders)
     check_view(shown(latent, {order}), {4, 16, 32}, {512, 32, 1});
-  }
 }
 
-TEST_CASE("lmcache view: a lone head stays where the content is not innermost") {
+TEST_CASE("lmcache view: heads that would be counted as tokens are slots of one head") {
+  const Spec two_heads =
+      spec("FullAttentionSpec", 16, 1024, {field("num_kv_heads", 2), field("head_size", 8)});
+  // Tokens before heads in memory under heads first, and the other way round.
+  const Layer tokens{two_heads, {tensor("bfloat16", {4, 2, 16, 16}, {512, 16, 32, 1})}, 4};
+  check_view(shown(tokens, {HeadOrder::heads_first}), {4, 1, 16, 32}, {512, 512, 32, 1});
+  const Layer heads{two_heads, {contiguous("bfloat16", {4, 2, 16, 16})}, 4};
+  check_view(shown(heads, {HeadOrder::tokens_first}), {4, 16, 1, 32}, {512, 32, 32, 1});
+  check_view(shown(heads, {HeadOrder::heads_first}), {4, 2, 16, 16}, {512, 256, 16, 1});
+}
+
+TEST_CASE("lmcache view: halves and planes are cut where their order is not the layout's") {
+  const Spec two_heads =
+      spec("FullAttentionSpec", 16, 1024, {field("num_kv_heads", 2), field("head_size", 8)});
+  // K beside V in each block, 16 tokens of 2 heads of 8.
+  const Layer halves{two_heads, {contiguous("bfloat16", {4, 2, 16, 2, 8})}, 4};
+  check_view(shown(halves, {HeadOrder::tokens_first}), {4, 2, 16, 2, 8}, {512, 256, 16, 8, 1});
+  check_view(shown(halves, {HeadOrder::heads_first}), {4, 1, 16, 32}, {512, 512, 32, 1});
+  const Layer planes{two_heads, {contiguous("bfloat16", {2, 4, 16, 2, 8})}, 4};
+  check_view(shown(planes, {HeadOrder::tokens_first}), {2, 4, 16, 2, 8}, {1024, 256, 16, 8, 1});
+  check_view(shown(planes, {HeadOrder::heads_first}), {2, 4, 1, 16, 16}, {1024, 256, 256, 16, 1});
+  // Kernel pages of planes: 2 of 8 tokens make a block.
+  const Layer paged{two_heads, {contiguous("bfloat16", {2, 8, 8, 2, 8})}, 4};
+  const std::vector<Role> roles = {Role::kv, B, T, H, C};
+  check_view(shown(paged, {HeadOrder::heads_first}, roles), {2, 4, 1, 16, 16},
+             {1024, 256, 256, 16, 1});
+}
+
+TEST_CASE("lmcache view: halves of two blocks, and halves with gaps, are slots of one head") {
+  const Spec padded = padded_attention(2048, 1024);
+  const Layer gaps{padded, {tensor("bfloat16", {4, 2, 16, 2, 8}, {1024, 256, 16, 8, 1})}, 4};
+  check_view(shown(gaps, {HeadOrder::tokens_first}), {4, 16, 1, 32}, {1024, 32, 32, 1});
+  const Layer two{
+      spec("FullAttentionSpec", 16, 1024, {field("num_kv_heads", 2), field("head_size", 8)}),
+      {contiguous("bfloat16", {2, 2, 16, 2, 8})},
+      2};
+  check_view(shown(two, {HeadOrder::tokens_first}, {}, 1024), {2, 16, 1, 32}, {512, 32, 32, 1});
+}
+
+TEST_CASE("lmcache view: a payload behind the axes is cut in its slots") {
+  // 64 rows of 584 bytes and 64 bytes more: 585 a slot.
+  const Layer layer{spec("MLAAttentionSpec", 64, 37440,
+                         {field("head_size", 584), field("page_size_padded", 37440)}),
+                    {tensor("uint8", {4, 64, 584}, {37440, 584, 1})},
+                    4};
+  check_view(shown(layer, {HeadOrder::tokens_first}), {4, 64, 1, 585}, {37440, 585, 585, 1});
+  check_view(shown(layer, {HeadOrder::heads_first}), {4, 1, 64, 585}, {37440, 37440, 585, 1});
+}
+
+TEST_CASE("lmcache view: a lone block's stride reaches behind it") {
+  const Layer layer{
+      spec("FullAttentionSpec", 16, 1024, {field("num_kv_heads", 2), field("head_size", 8)}),
+      {tensor("bfloat16", {1, 2, 16, 16}, {5, 256, 16, 1})},
+      1};
+  check_view(shown(layer, {HeadOrder::heads_first}), {1, 2, 16, 16}, {512, 256, 16, 1});
+}
+
+TEST_CASE("lmcache view: several states for a token are one slot") {
+  const Layer layer{
+      spec("FullAttentionSpec", 4, 1024,
+           {field("num_kv_heads", 2), field("head_size", 8), field("num_states", 16)}),
+      {contiguous("bfloat16", {4, 2, 16, 16})},
+      4};
+  const Presented made = shown(layer, {HeadOrder::heads_first});
+  check_view(made, {4, 1, 4, 128}, {512, 512, 128, 1});
+  CHECK(made.of.slots == 16);  // of the page, in every profile
+}
+
+TEST_CASE("lmcache view: a state in a list is a page of states, however many there are") {
+  Layer layer{states(16, 1024, {128}), {tensor("float32", {4, 128}, {256, 1})}, 4};
+  LayerClass of;
+  of.facts = layer.facts();
+  of.facts.listed = true;
+  of.rule = 0;
+  Plan plan{{{0, 0, 4, {}}}, false};
+  plan.boxes[0].axes.push_back({4, 1024, B});
+  plan.boxes[0].axes.push_back({128, 4, C});
+  of.page = std::get<ProvedPage>(prove::prove(of.facts, -1, &plan));
+  REQUIRE_FALSE(present::present(of, Profile::lmcache, {HeadOrder::tokens_first}));
+  CHECK(of.views.at(0).shape == Numbers{4, 2, 16, 1, 8});
+  of.facts.listed = false;
+  REQUIRE_FALSE(present::present(of, Profile::lmcache, {HeadOrder::tokens_first}));
+  CHECK(of.views.at(0).shape == Numbers{4, 16, 1, 8});
+}
+
+TEST_CASE("lmcache view: content that is not innermost is a run of slots all the same") {
   const Layer layer{
       spec("FullAttentionSpec", 4, 64, {field("num_kv_heads", 1), field("head_size", 8)}),
       {tensor("bfloat16", {4, 4, 1, 8}, {32, 1, 8, 4})},
       4};
-  check_view(shown(layer, {HeadOrder::tokens_first}), {4, 4, 1, 8}, {32, 1, 8, 4});
+  check_view(shown(layer, {HeadOrder::tokens_first}), {4, 4, 1, 8}, {32, 8, 8, 1});
 }
 
 TEST_CASE("lmcache view: a single token keeps its place before the heads") {

@@ -79,6 +79,14 @@ void check_warning(const Result& result, const Facts& facts) {
   CHECK(problem.facts == facts);
 }
 
+/// The same with a layer `b` that shares the cache of `a`: it is handed over as it is registered.
+RegistrationData with_twin(RegistrationData data) {
+  data.caches.push_back(data.caches[0]);
+  data.caches[1].layer = "b";
+  data.groups[0].layers.push_back("b");
+  return data;
+}
+
 Attribute window(std::int64_t tokens) { return field("sliding_window", tokens); }
 
 }  // namespace
@@ -95,8 +103,22 @@ TEST_CASE("readback: what is read is kept for each layer") {
 }
 
 TEST_CASE("readback: slots under another name are a warning") {
-  check_warning(edited(one_layer("NHD", heads_first)), {{"slots", 16}, {"read_as", 2}});
-  check_warning(edited(one_layer("BLHNC", tokens_first)), {{"slots", 16}, {"read_as", 2}});
+  // 520 elements a block, 512 of them under the axes: 16 slots do not divide them.
+  RegistrationData data = dense();
+  data.groups[0].spec = spec("FullAttentionSpec", 16, 1040, {field("page_size_padded", 1040)});
+  add(data, "a", tensor("bfloat16", {4, 2, 16, 16}, {520, 256, 16, 1}));
+  check_warning(edited(data), {{"slots", 16}, {"read_as", 1}});
+}
+
+TEST_CASE("readback: heads that would be counted as tokens are shown as slots of one") {
+  for (const auto& [layout, registered] :
+       {std::pair("NHD", heads_first), std::pair("BLHNC", tokens_first)}) {
+    const Result result = edited(one_layer(layout, registered));
+    CHECK(result.problems().empty());
+    const auto read = result.layer(0).read_back();
+    REQUIRE(read);
+    CHECK((read->slots == 16 && read->heads == 1 && read->width == 32));
+  }
 }
 
 TEST_CASE("readback: without a layout the memory's device decides") {
@@ -104,7 +126,9 @@ TEST_CASE("readback: without a layout the memory's device decides") {
   RegistrationData on_cpu = one_layer("", heads_first);
   on_cpu.storages[0].device = "cpu";
   CHECK(edited(on_cpu).problems().empty());
-  check_warning(edited(one_layer("", heads_first)), {{"slots", 16}, {"read_as", 2}});
+  const Result cut = edited(one_layer("", heads_first));
+  CHECK(cut.problems().empty());
+  CHECK(cut.layer(0).read_back() == ReadBack{"NL_X_NB_BS_NH_CS", 1, 4, 16, 1, 32, 1024, 1024});
 }
 
 TEST_CASE("readback: heads before blocks are refused as a whole") {
@@ -133,21 +157,27 @@ TEST_CASE("readback: two blocks of two halves are two planes to LMCache") {
   data.num_blocks = 2;
   add(data, "a", contiguous("bfloat16", {2, 2, 16, 2, 8}));
   data.placements.push_back({"storage of a", {"a"}, 0, 0, 1024});
-  check_error(edited(data), "a",
+  CHECK(edited(data).layer(0).read_back() ==
+        ReadBack{"NL_X_NB_BS_NH_CS", 1, 2, 16, 1, 32, 1024, 1024});
+  check_error(edited(with_twin(data)), "b",
               {{"block_bytes", 1024}, {"read_bytes", 1024}, {"blocks", 2}, {"read_blocks", 2}});
 }
 
-TEST_CASE("readback: halves with other bytes between blocks are refused") {
+TEST_CASE("readback: halves with other bytes between blocks would be refused") {
   const RegistrationData data =
       one_layer("NHD", tensor("bfloat16", {4, 2, 16, 2, 8}, {700, 256, 16, 8, 1}));
-  check_error(edited(data), "a", {{"stride", 700}, {"tight", 512}});
+  CHECK(edited(data).layer(0).read_back() ==
+        ReadBack{"NL_X_NB_BS_NH_CS", 1, 4, 16, 1, 32, 1024, 1400});
+  check_error(edited(with_twin(data)), "b", {{"stride", 700}, {"tight", 512}});
 }
 
 TEST_CASE("readback: axes that it has no format for") {
   RegistrationData data = dense();
   data.groups[0].spec = spec("FullAttentionSpec", 16, 1024);
   add(data, "a", contiguous("bfloat16", {4, 512}));
-  check_error(edited(data), "a", {{"rank", 2}});
+  CHECK(edited(data).layer(0).read_back() ==
+        ReadBack{"NL_X_NB_NH_BS_CS", 1, 4, 16, 1, 32, 1024, 1024});
+  check_error(edited(with_twin(data)), "b", {{"rank", 2}});
 }
 
 TEST_CASE("readback: gaps within a block are refused, and several tensors") {
@@ -172,13 +202,17 @@ TEST_CASE("readback: gaps within a block are refused, and several tensors") {
         ReadBack{"NL_X_TWO_X_NB_BS_NH_HS", 2, 4, 16, 2, 8, 1024, 512});
 }
 
-TEST_CASE("readback: more slots than tokens are refused") {
-  RegistrationData data = dense();
-  data.groups[0].spec =
-      spec("FullAttentionSpec", 4, 1024,
-           {field("num_kv_heads", 2), field("head_size", 8), field("num_states", 16)});
-  add(data, "a", heads_first);
-  check_error(edited(data), "a", {{"slots", 16}, {"tokens_per_block", 4}});
+TEST_CASE("readback: several states for a token are a slot; what tokens do not divide is refused") {
+  const auto with = [](std::int64_t tokens) {
+    RegistrationData data = dense();
+    data.groups[0].spec =
+        spec("FullAttentionSpec", tokens, 1024,
+             {field("num_kv_heads", 2), field("head_size", 8), field("num_states", 16)});
+    add(data, "a", heads_first);
+    return data;
+  };
+  check_warning(edited(with(4)), {{"slots", 16}, {"read_as", 4}});
+  check_error(edited(with(6)), "a", {{"slots", 16}, {"tokens_per_block", 6}});
 }
 
 TEST_CASE("readback: a window must hold whole blocks where it is shorter than a chunk") {

@@ -13,7 +13,8 @@ import os
 import sys
 from functools import lru_cache
 from importlib.abc import Loader, MetaPathFinder
-from typing import TYPE_CHECKING, Any, Literal
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from .. import Error, Host, Problem, Registration
 
@@ -30,6 +31,7 @@ __all__ = [
     "validate_kv_cache_groups",
 ]
 
+_RANKS_MODULE = "vllm.distributed.parallel_state"
 _EDITS_MODULE = "lmcache.integration.vllm.kv_cache_group_edits"
 _TARGETS = (_EDITS_MODULE, "lmcache.integration.vllm.lmcache_mp_connector")
 
@@ -72,13 +74,43 @@ def validate_kv_cache_groups(kv_cache_config: Any) -> None:
         raise _refusal(problems, "LMCache cannot serve this model's KV cache groups")
 
 
-def _recurrent_rows(kv_caches: Mapping[str, Any]) -> Literal["tight", "page"]:
-    """Whole pages where LMCache goes through shared memory, which takes dense tensors only."""
+def _tensors(cache: Any) -> Sequence[Any]:
+    return cache if isinstance(cache, (list, tuple)) else (cache,)
+
+
+def _on_cpu(kv_caches: Mapping[str, Any]) -> bool:
     for cache in kv_caches.values():
-        for tensor in cache if isinstance(cache, (list, tuple)) else (cache,):
-            device = getattr(tensor, "device", None)
-            return "page" if str(device).startswith("cpu") else "tight"
-    return "tight"
+        for tensor in _tensors(cache):
+            return str(getattr(tensor, "device", None)).startswith("cpu")
+    return False
+
+
+def _keep_memory(layer: str, view: Any) -> None:
+    """On CPU LMCache's own driving of transfers copies what it is handed into shared memory and turns
+    those tensors to the copy (``set_``), unless the storage is shared memory that it knows. A view
+    turned so parts from the tensors that the engine writes to, and every answer from the cache is
+    wrong."""
+
+    def set_(*_: Any, **__: Any) -> Any:
+        raise Error(
+            f"kvedit: layer {layer}: LMCache would move this view to shared memory of its own, and the "
+            "engine would go on writing to the memory it has. Use lmcache.mp.mp_transfer_mode "
+            "engine_driven, or allocate the caches in shared memory that LMCache knows"
+        )
+
+    view.set_ = set_
+
+
+def _ranks_of_a_block() -> Any:
+    """What LMCache does not hand on: over how many ranks vLLM's decode context parallelism spreads
+    the tokens of an attention block. Nothing where it does not, or no engine runs here."""
+    try:
+        ranks = sys.modules[_RANKS_MODULE].get_dcp_group().world_size
+    except (KeyError, AttributeError, AssertionError):  # the last one before it is set up
+        return None
+    if not isinstance(ranks, int) or ranks <= 1:
+        return None
+    return SimpleNamespace(parallel_config=SimpleNamespace(decode_context_parallel_size=ranks))
 
 
 def apply_kv_cache_group_edits(
@@ -93,16 +125,24 @@ def apply_kv_cache_group_edits(
     if kv_cache_config is None:
         return dict(kv_caches)
     layout = layout_hints.get("kv_layout") if layout_hints else None
+    on_cpu = _on_cpu(kv_caches)
     result, views = _host().edit_live(
         kv_cache_config,
         kv_caches,
         layout=layout,
+        vllm_config=_ranks_of_a_block(),
         profile="lmcache",
-        recurrent_rows=_recurrent_rows(kv_caches),
+        # Whole pages where LMCache goes through shared memory, which takes dense tensors only.
+        recurrent_rows="page" if on_cpu else "tight",
         pass_ungrouped=True,
     )
     if views is None:
         raise _refusal(result.problems, "this registration cannot be handed to LMCache")
+    if on_cpu:
+        for name, view in views.items():
+            if view is not kv_caches[name]:
+                for tensor in _tensors(view):
+                    _keep_memory(name, tensor)
     logger = _logger()
     for problem in result.problems:
         logger.warning("kvedit: %s", problem)

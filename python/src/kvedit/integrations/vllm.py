@@ -3,32 +3,24 @@
     vllm serve MODEL --kv-transfer-config '{"kv_connector": "CaptureConnector",
         "kv_connector_module_path": "kvedit.integrations.vllm", "kv_role": "kv_both",
         "kv_connector_extra_config": {"kvedit.path": "/tmp/kvedit"}}'
+
+`CaptureConnector` writes down what the engine registers; `StoreConnector` keeps its blocks in a folder.
 """
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
-from vllm.distributed.kv_transfer.kv_connector.v1.base import (
-    KVConnectorBase_V1,
-    KVConnectorMetadata,
-    SupportsHMA,
-)
+from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorMetadata
 
+from ._block_connector import BlockConnector, logger
 from ._capture import Options, capture_and_tell
+from ._store.connector import StoreConnector
 
-__all__ = ["CaptureConnector"]
-
-try:
-    from vllm.logger import init_logger
-
-    logger: logging.Logger = init_logger("vllm.kvedit")  # vLLM shows its own loggers only
-except ImportError:
-    logger = logging.getLogger(__name__)
+__all__ = ["CaptureConnector", "StoreConnector"]
 
 
-class CaptureConnector(KVConnectorBase_V1, SupportsHMA):
+class CaptureConnector(BlockConnector):
     """Writes the registration as JSON, and kvedit's report beside it, when the caches are registered.
 
     Moves nothing: alone or as a child of ``MultiConnector`` it leaves the engine as it is. No tensor
@@ -53,14 +45,6 @@ class CaptureConnector(KVConnectorBase_V1, SupportsHMA):
     def start_load_kv(self, forward_context: Any, **kwargs: Any) -> None:
         return None
 
-    def wait_for_layer_load(self, layer_name: str) -> None:
-        return None
-
-    def save_kv_layer(
-        self, layer_name: str, kv_layer: Any, attn_metadata: Any, **kwargs: Any
-    ) -> None:
-        return None
-
     def wait_for_save(self) -> None:
         return None
 
@@ -76,13 +60,3 @@ class CaptureConnector(KVConnectorBase_V1, SupportsHMA):
 
     def build_connector_meta(self, scheduler_output: Any) -> Any:
         return KVConnectorMetadata()
-
-    def request_finished(
-        self, request: Any, block_ids: list[int]
-    ) -> tuple[bool, dict[str, Any] | None]:
-        return False, None
-
-    def request_finished_all_groups(
-        self, request: Any, block_ids: tuple[list[int], ...]
-    ) -> tuple[bool, dict[str, Any] | None]:
-        return False, None

@@ -1,0 +1,127 @@
+"""One block, one file: header, payload, checksum.
+
+    0   16  b"kvedit block 1\\n\\0"
+    16  32  SHA-256 of the file's name, relative to the store
+    48   8  bytes of payload, little-endian
+    56   …  payload
+    …   32  BLAKE2b (32 bytes) of everything before it
+
+A file that is not exactly that is not there: older formats, other names, torn writes, flipped bits.
+Written under a name of its own and renamed, so that any number of engines may share a folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import struct
+import tempfile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Payload = npt.NDArray[np.uint8]
+
+_HEADER = struct.Struct("<16s32sQ")
+_MAGIC = b"kvedit block 1\n\0"
+_DIGEST = 32
+OVERHEAD = _HEADER.size + _DIGEST
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # never hangs on a pipe
+
+
+class BlockFiles:
+    """The files below one folder. Any thread."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.abspath(root)
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.root, name)
+
+    def has(self, name: str, nbytes: int) -> bool:
+        """Whether the file is there with the header and the size that it should have."""
+        try:
+            file = os.open(self.path(name), _FLAGS)
+        except OSError:
+            return False
+        try:
+            return self._opens(file, name, nbytes)
+        except OSError:
+            return False
+        finally:
+            os.close(file)
+
+    def read(self, name: str, into: Payload) -> bool:
+        """Fills ``into`` with the payload. False when there is no such file, or not such a file: then
+        ``into`` may have any bytes, and a file with wrong ones is removed."""
+        try:
+            file = os.open(self.path(name), _FLAGS)
+        except OSError:
+            return False
+        try:
+            if self._opens(file, name, into.nbytes) and self._fills(file, name, into):
+                return True
+        except OSError:
+            return False
+        finally:
+            os.close(file)
+        self.remove(name)
+        return False
+
+    def write(self, name: str, payload: Payload) -> None:
+        """Raises ``OSError``; then nothing is left behind."""
+        path = self.path(name)
+        folder = os.path.dirname(path)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        header = self._header(name, payload.nbytes)
+        file, temporary = tempfile.mkstemp(prefix=".writing-", dir=folder)
+        try:
+            try:
+                for piece in (header, payload.data, _checksum(header, payload)):
+                    _write_all(file, piece)
+            finally:
+                os.close(file)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+    def remove(self, name: str) -> None:
+        try:
+            os.unlink(self.path(name))
+        except OSError:
+            pass  # somebody else's, or gone already: it stays a miss
+
+    def _header(self, name: str, nbytes: int) -> bytes:
+        return _HEADER.pack(_MAGIC, hashlib.sha256(name.encode()).digest(), nbytes)
+
+    def _opens(self, file: int, name: str, nbytes: int) -> bool:
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode) or status.st_size != OVERHEAD + nbytes:
+            return False
+        return os.pread(file, _HEADER.size, 0) == self._header(name, nbytes)
+
+    def _fills(self, file: int, name: str, into: Payload) -> bool:
+        rest = into.data
+        at = _HEADER.size
+        while len(rest):
+            count = os.preadv(file, [rest], at)
+            if count == 0:
+                return False  # cut off while being read
+            rest, at = rest[count:], at + count
+        return os.pread(file, _DIGEST, at) == _checksum(self._header(name, into.nbytes), into)
+
+
+def _checksum(header: bytes, payload: Payload) -> bytes:
+    digest = hashlib.blake2b(header, digest_size=_DIGEST)
+    digest.update(payload.data)
+    return digest.digest()
+
+
+def _write_all(file: int, piece: bytes | memoryview) -> None:
+    rest = memoryview(piece)
+    while len(rest):
+        rest = rest[os.write(file, rest) :]
