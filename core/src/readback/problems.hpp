@@ -21,6 +21,9 @@ class Problems {
   /// A fault of one layer of a group; equal ones of a class are counted.
   void of_layer(Severity severity, std::size_t layer, std::string message, std::vector<Fact> facts);
 
+  /// How often anything was reported.
+  std::size_t reported() const { return reported_; }
+
   std::vector<Problem> take() &&;
 
  private:
@@ -33,6 +36,7 @@ class Problems {
 
   const Edit& edit_;
   std::vector<Found> found_;
+  std::size_t reported_ = 0;
 };
 
 }  // namespace kvedit::readback
