@@ -120,6 +120,16 @@ def test_memory_that_is_none(result):
             kvedit.Registration.from_vllm(object(), wrong)
 
 
+def test_groups_that_are_no_list():
+    class Config:
+        kv_cache_groups = 3
+        num_blocks = 4
+
+    with pytest.raises(kvedit.Error, match="/groups: a int where a list is wanted"):
+        kvedit.Registration.from_vllm(Config(), {})
+    assert str(kvedit.Error(3)) == "3"
+
+
 def test_explain_of_what_is_not_there(result):
     with pytest.raises(kvedit.Error):
         result.explain(layer=3)
@@ -131,6 +141,34 @@ def test_classes_that_calls_make():
     for made in (kvedit.AddressMap, kvedit.Result):
         with pytest.raises(TypeError):
             made()
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("kvedit.path", None), ("kvedit.path", 3), ("kvedit.model", 3), ("kvedit.verify", "false"),
+     ("kvedit.verify", 0), ("kvedit.threads", 0), ("kvedit.threads", "4"), ("kvedit.threads", True),
+     ("kvedit.unwritten_bytes", -1), ("kvedit.unwritten_bytes", 1.5)],
+)  # fmt: skip
+def test_options_of_the_store(name, given):
+    from kvedit.integrations._store.options import Options
+
+    with pytest.raises(kvedit.Error, match=name) as raised:
+        Options.of({name: given})
+    assert raised.value.where == name and "is wanted" in str(raised.value)
+    assert Options.of({}) == Options()
+    assert Options.of({"kvedit.threads": 2, "kvedit.verify": False}) == Options(
+        threads=2, verify=False
+    )
+
+
+@pytest.mark.parametrize("name", ["kvedit.path", "kvedit.profile"])
+def test_options_of_a_capture(name):
+    from kvedit.integrations._capture import Options
+
+    for given in (None, 3):
+        with pytest.raises(kvedit.Error, match=name):
+            Options.of({name: given})
+    assert Options.of({}).profile == "native"
 
 
 HOSTILE = "at\x1b[31mtn\u009b2J\u202e\n\x7f"

@@ -44,7 +44,7 @@ class Error(ValueError):
     """
 
     def __init__(self, message: str, where: str = "", problems: Sequence[Problem] = ()) -> None:
-        super().__init__("\n".join(map(_printable, message.split("\n"))))
+        super().__init__("\n".join(map(_printable, str(message).split("\n"))))
         self.where = where
         self.problems = tuple(problems)
 

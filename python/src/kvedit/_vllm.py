@@ -53,6 +53,8 @@ def facts_of(
     if groups is _MISSING:
         name = type(kv_cache_config).__name__
         raise Error(f"kv_cache_config: a {name} without kv_cache_groups", "kv_cache_config")
+    if not isinstance(groups, (list, tuple)):
+        raise Error(f"/groups: a {type(groups).__name__} where a list is wanted", "/groups")
     num_blocks = getattr(kv_cache_config, "num_blocks", _MISSING)
     if num_blocks is _MISSING:
         raise Error("/num_blocks: kv_cache_config does not give it", "/num_blocks")

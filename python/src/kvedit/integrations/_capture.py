@@ -23,10 +23,13 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, extra: Mapping[str, Any]) -> Options:
-        return cls(
-            str(extra.get("kvedit.path", DEFAULT_FOLDER)),
-            str(extra.get("kvedit.profile", "native")),
-        )
+        def text(name: str, otherwise: str) -> str:
+            given = extra.get(name, otherwise)
+            if not isinstance(given, (str, os.PathLike)):
+                raise Error(f"{name}: {given!r} where a str is wanted", name)
+            return str(given)
+
+        return cls(text("kvedit.path", DEFAULT_FOLDER), text("kvedit.profile", "native"))
 
 
 class Captured(NamedTuple):
