@@ -31,7 +31,7 @@ Presented shown(const Layer& layer, const present::Reader& reader,
       box.axes.push_back({tensor.shape[a], tensor.stride[a] * item, roles[a]});
   }
   made.of.rule = roles.empty() ? -1 : 0;
-  auto proof = prove::prove(made.of.facts, -1, roles.empty() ? nullptr : &plan);
+  auto proof = prove::prove(made.of.facts, roles.empty() ? nullptr : &plan);
   if (const auto* failure = std::get_if<Failure>(&proof)) FAIL(failure->message);
   made.of.page = std::get<ProvedPage>(proof);
   made.failure = present::present(made.of, Profile::lmcache, reader);
@@ -174,7 +174,7 @@ TEST_CASE("lmcache view: states in one page follow the order of heads and tokens
     Plan plan{{{0, 0, 4, {}}}, false};
     plan.boxes[0].axes.push_back({blocks, 1024, B});
     plan.boxes[0].axes.push_back({256, 4, C});
-    of.page = std::get<ProvedPage>(prove::prove(of.facts, -1, &plan));
+    of.page = std::get<ProvedPage>(prove::prove(of.facts, &plan));
     REQUIRE_FALSE(present::present(of, Profile::lmcache, {order}));
     CHECK(of.slots == 16);
     return of.views.at(0);
