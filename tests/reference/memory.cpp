@@ -56,20 +56,42 @@ Wide entry_bytes(const Tensor& tensor, std::size_t axis) {
   return element_count(tensor) / tensor.shape[axis] * tensor.dtype.itemsize;
 }
 
-std::vector<Bytes> bytes_by_index(const Tensor& tensor, std::int32_t storage, std::size_t axis) {
-  std::vector<Bytes> entries(static_cast<std::size_t>(tensor.shape[axis]));
-  std::vector<std::int64_t> index(tensor.shape.size(), 0);
-  const std::int64_t item = tensor.dtype.itemsize;
-  for (Bytes& entry : entries) entry.reserve(static_cast<std::size_t>(entry_bytes(tensor, axis)));
-  while (true) {
-    std::int64_t element = tensor.storage_offset;
-    for (std::size_t i = 0; i < index.size(); ++i) element += index[i] * tensor.stride[i];
-    for (std::int64_t byte = 0; byte < item; ++byte)
-      entries[static_cast<std::size_t>(index[axis])].push_back({storage, element * item + byte});
-    std::size_t last = index.size();
-    while (last > 0 && ++index[last - 1] == tensor.shape[last - 1]) index[--last] = 0;
-    if (last == 0) return entries;
+namespace {
+
+/// The next index of the axes beside `axis`, the last axis first, and its element; false when there
+/// is none.
+bool advance(const Tensor& tensor, std::size_t axis, std::vector<std::int64_t>& index,
+             std::int64_t& element) {
+  for (std::size_t i = index.size(); i-- > 0;) {
+    if (i == axis) continue;
+    if (index[i] + 1 < tensor.shape[i]) {
+      ++index[i];
+      element += tensor.stride[i];
+      return true;
+    }
+    element -= index[i] * tensor.stride[i];
+    index[i] = 0;
   }
+  return false;
+}
+
+}  // namespace
+
+void append_entry(const Tensor& tensor, std::int32_t storage, std::size_t axis, std::int64_t index,
+                  Bytes& bytes) {
+  const std::int64_t item = tensor.dtype.itemsize;
+  std::vector<std::int64_t> others(tensor.shape.size(), 0);
+  std::int64_t element = tensor.storage_offset + index * tensor.stride[axis];
+  do
+    for (std::int64_t byte = 0; byte < item; ++byte)
+      bytes.push_back({storage, element * item + byte});
+  while (advance(tensor, axis, others, element));
+}
+
+void append_all(const Tensor& tensor, std::int32_t storage, Bytes& bytes) {
+  bytes.reserve(bytes.size() + static_cast<std::size_t>(element_count(tensor)) *
+                                   static_cast<std::size_t>(tensor.dtype.itemsize));
+  for (std::int64_t i = 0; i < tensor.shape[0]; ++i) append_entry(tensor, storage, 0, i, bytes);
 }
 
 namespace {
