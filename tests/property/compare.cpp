@@ -16,6 +16,10 @@ using Faults = std::vector<std::string>;
 
 Bytes bytes_of(const std::vector<Part>& parts, std::int64_t block, Faults& faults) {
   Bytes bytes;
+  std::int64_t count = 0;
+  for (const Part& part : parts)
+    for (const Range& range : part.ranges) count += range.length;
+  bytes.reserve(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
   for (const Part& part : parts)
     for (const Range& range : part.ranges)
       for (std::int64_t i = 0; i < range.length; ++i)
@@ -119,7 +123,7 @@ void compare_addresses(const LayerTruth& truth, const Result& result, std::size_
       for (const Extent& extent : *extents)
         for (std::uint64_t i = 0; i < extent.length; ++i)
           bytes.push_back({extent.storage, static_cast<std::int64_t>(extent.address + i)});
-    std::sort(bytes.begin(), bytes.end());
+    if (!std::is_sorted(bytes.begin(), bytes.end())) std::sort(bytes.begin(), bytes.end());
     if (bytes != truth.payload[static_cast<std::size_t>(block)])
       faults.push_back("addresses are not the payload" + at(block));
   }

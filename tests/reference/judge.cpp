@@ -135,11 +135,8 @@ bool refuse_by_tensors(LayerTruth& layer, const RegistrationData& data, const Ca
 }
 
 bool addresses_twice(const Cache& cache) {
-  return std::any_of(cache.tensors.begin(), cache.tensors.end(), [](const Tensor& tensor) {
-    Bytes all;
-    append_all(tensor, 0, all);
-    return sort_and_unite(all);
-  });
+  return std::any_of(cache.tensors.begin(), cache.tensors.end(),
+                     [](const Tensor& tensor) { return meets_itself(tensor); });
 }
 
 /// Windows too wide to enumerate.

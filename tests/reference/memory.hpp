@@ -46,6 +46,9 @@ void append_entry(const Tensor& tensor, std::int32_t storage, std::size_t axis, 
 /// The same of all indices.
 void append_all(const Tensor& tensor, std::int32_t storage, Bytes& bytes);
 
+/// Whether two elements of a tensor without a fault share a byte.
+bool meets_itself(const Tensor& tensor);
+
 /// Sorts; true when a byte was there twice (it stays there once).
 bool sort_and_unite(Bytes& bytes);
 
