@@ -129,7 +129,7 @@ class Pipeline {
       of.failure = too_many_tokens(*of.facts.spec);
     if (!of.failure) match::claim(of, *edit_.book);
     if (of.failure) return;
-    auto proof = prove::prove(of.facts, of.facts.placed_stride, of.rule < 0 ? nullptr : &of.plan);
+    auto proof = prove::prove(of.facts, of.rule < 0 ? nullptr : &of.plan);
     if (auto* failure = std::get_if<Failure>(&proof)) {
       of.failure = std::move(*failure);
       return;

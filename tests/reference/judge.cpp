@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <compare>
 #include <initializer_list>
+#include <iterator>
 
 #include "reference/ownership.hpp"
 #include "reference/reference.hpp"
@@ -134,12 +135,8 @@ bool refuse_by_tensors(LayerTruth& layer, const RegistrationData& data, const Ca
 }
 
 bool addresses_twice(const Cache& cache) {
-  return std::any_of(cache.tensors.begin(), cache.tensors.end(), [](const Tensor& tensor) {
-    Bytes all;
-    for (const Bytes& entry : bytes_by_index(tensor, 0, 0))
-      all.insert(all.end(), entry.begin(), entry.end());
-    return sort_and_unite(all);
-  });
+  return std::any_of(cache.tensors.begin(), cache.tensors.end(),
+                     [](const Tensor& tensor) { return meets_itself(tensor); });
 }
 
 /// Windows too wide to enumerate.
@@ -168,8 +165,8 @@ void own(LayerTruth& layer, const Subject& subject, const Reading& reading) {
   layer.window = owns_window(subject, reading);
   layer.item = subject.tensors->front().dtype.itemsize;
   if (layer.window && refuse_wide_window(layer, subject, reading)) return;
-  layer.owned = owned_bytes(subject, reading);
-  layer.payload = payload_bytes(subject, reading);
+  layer.owned = owned_bytes(subject, reading, layer.window);
+  layer.payload = payload_bytes(subject, reading, layer.window);
   layer.slots = slots_of(subject, reading, layer.window);
   if (reading.twice)
     refuse(layer, {Code::overlap}, "two elements of a block at one byte");
@@ -277,8 +274,7 @@ LayerTruth judge_ungrouped(const RegistrationData& data, const Cache& cache,
       layer.why = "too large to enumerate";
       return layer;
     }
-    for (const Bytes& entry : bytes_by_index(tensor, find_storage(data, tensor.storage), 0))
-      bytes.insert(bytes.end(), entry.begin(), entry.end());
+    append_all(tensor, find_storage(data, tensor.storage), bytes);
   }
   sort_and_unite(bytes);
   for (const LayerTruth& other : grouped) {
@@ -307,13 +303,15 @@ Truth judge(const RegistrationData& data, Purpose purpose, std::int64_t most) {
     for (std::size_t i = 0; i < data.groups[group].layers.size(); ++i)
       truth.layers.push_back(judge_layer(data, group, i, purpose, most));
   refuse_overlaps(truth.layers);
-  const std::vector<LayerTruth> grouped = truth.layers;
+  const std::vector<LayerTruth>& grouped = truth.layers;
+  std::vector<LayerTruth> ungrouped;
   for (const Cache& cache : data.caches) {
     const bool known = std::any_of(grouped.begin(), grouped.end(), [&](const LayerTruth& layer) {
       return layer.name == cache.layer;
     });
-    if (!known) truth.layers.push_back(judge_ungrouped(data, cache, grouped, most));
+    if (!known) ungrouped.push_back(judge_ungrouped(data, cache, grouped, most));
   }
+  std::move(ungrouped.begin(), ungrouped.end(), std::back_inserter(truth.layers));
   return truth;
 }
 

@@ -1,6 +1,8 @@
 #include "reference/memory.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace kvedit::reference {
 
@@ -56,23 +58,74 @@ Wide entry_bytes(const Tensor& tensor, std::size_t axis) {
   return element_count(tensor) / tensor.shape[axis] * tensor.dtype.itemsize;
 }
 
-std::vector<Bytes> bytes_by_index(const Tensor& tensor, std::int32_t storage, std::size_t axis) {
-  std::vector<Bytes> entries(static_cast<std::size_t>(tensor.shape[axis]));
-  std::vector<std::int64_t> index(tensor.shape.size(), 0);
-  const std::int64_t item = tensor.dtype.itemsize;
-  for (Bytes& entry : entries) entry.reserve(static_cast<std::size_t>(entry_bytes(tensor, axis)));
-  while (true) {
-    std::int64_t element = tensor.storage_offset;
-    for (std::size_t i = 0; i < index.size(); ++i) element += index[i] * tensor.stride[i];
-    for (std::int64_t byte = 0; byte < item; ++byte)
-      entries[static_cast<std::size_t>(index[axis])].push_back({storage, element * item + byte});
-    std::size_t last = index.size();
-    while (last > 0 && ++index[last - 1] == tensor.shape[last - 1]) index[--last] = 0;
-    if (last == 0) return entries;
+namespace {
+
+/// The next index of the axes beside `axis`, the last axis first, and its element; false when there
+/// is none.
+bool advance(const Tensor& tensor, std::size_t axis, std::vector<std::int64_t>& index,
+             std::int64_t& element) {
+  for (std::size_t i = index.size(); i-- > 0;) {
+    if (i == axis) continue;
+    if (index[i] + 1 < tensor.shape[i]) {
+      ++index[i];
+      element += tensor.stride[i];
+      return true;
+    }
+    element -= index[i] * tensor.stride[i];
+    index[i] = 0;
   }
+  return false;
+}
+
+}  // namespace
+
+void append_entry(const Tensor& tensor, std::int32_t storage, std::size_t axis, std::int64_t index,
+                  Bytes& bytes) {
+  const std::int64_t item = tensor.dtype.itemsize;
+  std::vector<std::int64_t> others(tensor.shape.size(), 0);
+  std::int64_t element = tensor.storage_offset + index * tensor.stride[axis];
+  do
+    for (std::int64_t byte = 0; byte < item; ++byte)
+      bytes.push_back({storage, element * item + byte});
+  while (advance(tensor, axis, others, element));
+}
+
+void append_all(const Tensor& tensor, std::int32_t storage, Bytes& bytes) {
+  bytes.reserve(bytes.size() + static_cast<std::size_t>(element_count(tensor)) *
+                                   static_cast<std::size_t>(tensor.dtype.itemsize));
+  for (std::int64_t i = 0; i < tensor.shape[0]; ++i) append_entry(tensor, storage, 0, i, bytes);
 }
 
 namespace {
+
+bool follows(const Byte& byte, const Byte& last) {
+  return byte.storage == last.storage && byte.offset == last.offset + 1;
+}
+
+/// Puts stretches of bytes that follow each other into order; false when there are many, or two of
+/// them reach into each other.
+bool unite_by_stretches(Bytes& bytes) {
+  std::vector<std::size_t> begins;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i > 0 && follows(bytes[i], bytes[i - 1])) continue;
+    if (4 * begins.size() > bytes.size()) return false;
+    begins.push_back(i);
+  }
+  begins.push_back(bytes.size());
+  std::vector<std::size_t> order(begins.size() - 1);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return bytes[begins[a]] < bytes[begins[b]]; });
+  Bytes sorted;
+  sorted.reserve(bytes.size());
+  for (const std::size_t each : order) {
+    if (!sorted.empty() && bytes[begins[each]] <= sorted.back()) return false;
+    sorted.insert(sorted.end(), bytes.begin() + static_cast<std::ptrdiff_t>(begins[each]),
+                  bytes.begin() + static_cast<std::ptrdiff_t>(begins[each + 1]));
+  }
+  bytes = std::move(sorted);
+  return true;
+}
 
 /// Marks the bytes of one storage that lie near each other and reads the marks in order; false when
 /// they do not.
@@ -103,6 +156,7 @@ bool sort_and_unite(Bytes& bytes) {
   bool twice = false;
   const auto no_less = [](const Byte& a, const Byte& b) { return a >= b; };
   if (std::adjacent_find(bytes.begin(), bytes.end(), no_less) == bytes.end()) return false;
+  if (unite_by_stretches(bytes)) return false;
   if (unite_by_marks(bytes, twice)) return twice;
   std::sort(bytes.begin(), bytes.end());
   const auto end = std::unique(bytes.begin(), bytes.end());
@@ -111,7 +165,33 @@ bool sort_and_unite(Bytes& bytes) {
   return twice;
 }
 
+bool meets_itself(const Tensor& tensor) {
+  const Wide span = *end_of(tensor) - Wide{tensor.storage_offset} * tensor.dtype.itemsize;
+  if (span > Wide{16} * element_count(tensor) * tensor.dtype.itemsize) {
+    Bytes all;
+    append_all(tensor, 0, all);
+    return sort_and_unite(all);
+  }
+  std::vector<bool> marks(static_cast<std::size_t>(span), false);
+  const std::int64_t item = tensor.dtype.itemsize;
+  for (std::int64_t i = 0; i < tensor.shape[0]; ++i) {
+    std::vector<std::int64_t> others(tensor.shape.size(), 0);
+    std::int64_t element = i * tensor.stride[0];
+    do
+      for (std::int64_t byte = element * item; byte < (element + 1) * item; ++byte) {
+        if (marks[static_cast<std::size_t>(byte)]) return true;
+        marks[static_cast<std::size_t>(byte)] = true;
+      }
+    while (advance(tensor, 0, others, element));
+  }
+  return false;
+}
+
 bool contains(const Bytes& outer, const Bytes& inner) {
+  if (inner.empty()) return true;
+  const auto from = std::lower_bound(outer.begin(), outer.end(), inner.front());
+  const auto rest = static_cast<std::size_t>(outer.end() - from);
+  if (rest >= inner.size() && std::equal(inner.begin(), inner.end(), from)) return true;
   return std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
 }
 

@@ -38,9 +38,16 @@ Wide element_count(const Tensor& tensor);
 /// Bytes of one index of an axis.
 Wide entry_bytes(const Tensor& tensor, std::size_t axis);
 
-/// The bytes of the tensor by index of `axis`, in the order of enumeration: not sorted, and a byte
+/// Appends the bytes of one index of `axis`, in the order of enumeration: not sorted, and a byte
 /// that two elements share is there twice.
-std::vector<Bytes> bytes_by_index(const Tensor& tensor, std::int32_t storage, std::size_t axis);
+void append_entry(const Tensor& tensor, std::int32_t storage, std::size_t axis, std::int64_t index,
+                  Bytes& bytes);
+
+/// The same of all indices.
+void append_all(const Tensor& tensor, std::int32_t storage, Bytes& bytes);
+
+/// Whether two elements of a tensor without a fault share a byte.
+bool meets_itself(const Tensor& tensor);
 
 /// Sorts; true when a byte was there twice (it stays there once).
 bool sort_and_unite(Bytes& bytes);

@@ -1,5 +1,6 @@
 #include "reference/ownership.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "reference/states.hpp"
@@ -25,6 +26,7 @@ bool moves_by_one_stride(const std::vector<Bytes>& raw) {
 
 Bytes run(const Byte& start, std::int64_t length) {
   Bytes bytes;
+  bytes.reserve(static_cast<std::size_t>(std::max<std::int64_t>(length, 0)));
   for (std::int64_t i = 0; i < length; ++i) bytes.push_back({start.storage, start.offset + i});
   return bytes;
 }
@@ -46,17 +48,17 @@ bool owns_window(const Subject& subject, const Reading& reading) {
   return moves_by_one_stride(reading.raw);
 }
 
-std::vector<Bytes> owned_bytes(const Subject& subject, const Reading& reading) {
-  if (!owns_window(subject, reading)) return reading.raw;
+std::vector<Bytes> owned_bytes(const Subject& subject, const Reading& reading, bool window) {
+  if (!window) return reading.raw;
   std::vector<Bytes> owned;
   for (const Bytes& block : reading.raw)
     owned.push_back(run(block.front(), subject.spec->page_size_bytes));
   return owned;
 }
 
-std::vector<Bytes> payload_bytes(const Subject& subject, const Reading& reading) {
+std::vector<Bytes> payload_bytes(const Subject& subject, const Reading& reading, bool window) {
   const std::optional<std::int64_t> length = payload_length(*subject.spec);
-  if (!length || !owns_window(subject, reading)) return reading.raw;
+  if (!length || !window) return reading.raw;
   std::vector<Bytes> payload;
   for (const Bytes& block : reading.raw) {
     Bytes first = run(block.front(), *length);

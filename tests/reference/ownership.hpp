@@ -9,8 +9,9 @@ namespace kvedit::reference {
 /// Whether each block owns a window of one page from its lowest byte on.
 bool owns_window(const Subject& subject, const Reading& reading);
 
-std::vector<Bytes> owned_bytes(const Subject& subject, const Reading& reading);
-std::vector<Bytes> payload_bytes(const Subject& subject, const Reading& reading);
+/// @param window  what `owns_window` says
+std::vector<Bytes> owned_bytes(const Subject& subject, const Reading& reading, bool window);
+std::vector<Bytes> payload_bytes(const Subject& subject, const Reading& reading, bool window);
 
 /// Whether every block starts where the placement says; true without one.
 bool starts_as_placed(const Subject& subject, const Reading& reading);

@@ -86,9 +86,11 @@ class LayerPromises {
     const std::optional<std::int64_t> step = owned.common_stride();
     const bool alike =
         step && step == payload.common_stride() && (!seen || step == seen->common_stride());
-    for (std::int64_t block = 0; block < (alike ? 1 : all) && block * runs < few; ++block)
+    std::int64_t block = 0;
+    for (; block < (alike ? 1 : all) && block * runs < few; ++block)
       check_block(block, payload, owned, seen ? &*seen : nullptr);
-    check_block(pages.blocks - 1, payload, owned, seen ? &*seen : nullptr);
+    if (block < pages.blocks)
+      check_block(pages.blocks - 1, payload, owned, seen ? &*seen : nullptr);
     check_addresses(payload, pages.blocks - 1);
   }
 
@@ -176,6 +178,15 @@ void check_disjoint(const Result& result, std::size_t most, Faults& faults) {
     if (unite(group)) faults.push_back("two layers or blocks of a group own one byte");
 }
 
+/// All but that layers and blocks are apart.
+Faults faults_beside_sharing(const Result& result, std::size_t most) {
+  Faults faults;
+  check_problems(result, faults);
+  for (std::size_t i = 0; result.ok() && i < result.layer_count(); ++i)
+    LayerPromises(result, i, most, faults).check();
+  return faults;
+}
+
 bool same_ranges(const Part& a, const Part& b) {
   return a.storage == b.storage && a.base == b.base && a.block_stride == b.block_stride &&
          std::equal(a.ranges.begin(), a.ranges.end(), b.ranges.begin(), b.ranges.end());
@@ -198,15 +209,28 @@ void check_same_pages(const Result& native, const Result& other, Faults& faults)
   }
 }
 
+bool same_owned(const Result& a, const Result& b) {
+  if (a.layer_count() != b.layer_count()) return false;
+  for (std::size_t i = 0; i < a.layer_count(); ++i) {
+    const std::vector<Part> x = a.layer(i).owned(), y = b.layer(i).owned();
+    if (a.layer(i).group() != b.layer(i).group() ||
+        !std::equal(x.begin(), x.end(), y.begin(), y.end(), same_ranges))
+      return false;
+  }
+  return true;
+}
+
 /// A profile may refuse to show a page, nothing else.
 void check_profile(const Host& host, const Result& native, Profile profile, std::size_t most,
                    Faults& faults) {
   EditOptions options;
   options.profile = profile;
   const Result other = host.edit(native.registration(), options);
-  const Faults found = broken_promises(other, most);
+  const Faults found = faults_beside_sharing(other, most);
   faults.insert(faults.end(), found.begin(), found.end());
-  if (other.ok() && native.ok()) check_same_pages(native, other, faults);
+  const bool both = other.ok() && native.ok();
+  if (both) check_same_pages(native, other, faults);
+  if (other.ok() && !(both && same_owned(native, other))) check_disjoint(other, most, faults);
   for (const Problem& problem : other.problems())
     if (native.ok() && problem.severity == Severity::error && problem.code != Code::profile)
       faults.push_back("served in native and refused in " + std::string(to_text(profile)) + ": " +
@@ -216,12 +240,8 @@ void check_profile(const Host& host, const Result& native, Profile profile, std:
 }  // namespace
 
 std::vector<std::string> broken_promises(const Result& result, std::size_t most) {
-  Faults faults;
-  check_problems(result, faults);
-  if (!result.ok()) return faults;
-  for (std::size_t i = 0; i < result.layer_count(); ++i)
-    LayerPromises(result, i, most, faults).check();
-  check_disjoint(result, most, faults);
+  Faults faults = faults_beside_sharing(result, most);
+  if (result.ok()) check_disjoint(result, most, faults);
   return faults;
 }
 

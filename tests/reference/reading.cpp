@@ -47,22 +47,29 @@ bool makes_up_page(const Spec& spec, std::int64_t bytes) {
          (declares_padding(spec) && bytes < spec.page_size_bytes);
 }
 
-/// The bytes of every block when `axes` carry them, `k` entries each.
-Reading enumerate(const Subject& s, std::vector<std::size_t> axes, std::int64_t k) {
-  Reading reading{std::move(axes), k, std::vector<Bytes>(static_cast<std::size_t>(s.blocks)),
-                  false};
-  for (std::size_t t = 0; t < s.tensors->size(); ++t) {
-    const Tensor& tensor = (*s.tensors)[t];
-    const auto entries =
-        bytes_by_index(tensor, find_storage(*s.data, tensor.storage), reading.axes[t]);
-    for (std::size_t block = 0; block < reading.raw.size(); ++block)
-      for (std::int64_t i = 0; i < k; ++i) {
-        const Bytes& entry =
-            entries[block * static_cast<std::size_t>(k) + static_cast<std::size_t>(i)];
-        reading.raw[block].insert(reading.raw[block].end(), entry.begin(), entry.end());
-      }
+/// Where a tensor's storage is in the registration.
+std::vector<std::int32_t> storages_of(const Subject& s) {
+  std::vector<std::int32_t> storages;
+  for (const Tensor& tensor : *s.tensors) storages.push_back(find_storage(*s.data, tensor.storage));
+  return storages;
+}
+
+/// The bytes of every block when `axes` carry them, `k` entries each; nothing when those of a block
+/// do not make up one page.
+std::optional<Reading> enumerate(const Subject& s, const std::vector<std::size_t>& axes,
+                                 std::int64_t k) {
+  const std::vector<std::int32_t> storages = storages_of(s);
+  Reading reading{axes, k, {}, false};
+  reading.raw.reserve(static_cast<std::size_t>(s.blocks));
+  for (std::int64_t number = 0; number < s.blocks; ++number) {
+    Bytes& block = reading.raw.emplace_back();
+    if (number > 0) block.reserve(reading.raw.front().size());
+    for (std::size_t t = 0; t < axes.size(); ++t)
+      for (std::int64_t i = number * k; i < (number + 1) * k; ++i)
+        append_entry((*s.tensors)[t], storages[t], axes[t], i, block);
+    reading.twice |= sort_and_unite(block);
+    if (!makes_up_page(*s.spec, static_cast<std::int64_t>(block.size()))) return std::nullopt;
   }
-  for (Bytes& block : reading.raw) reading.twice |= sort_and_unite(block);
   return reading;
 }
 
@@ -76,10 +83,7 @@ std::optional<Reading> read_by(const Subject& s, const std::vector<std::size_t>&
     const Wide rest = (*s.tensors)[t].shape[axes[t]] - *k * s.blocks;
     if (rest < 0 || rest >= *k) return std::nullopt;
   }
-  Reading reading = enumerate(s, axes, static_cast<std::int64_t>(*k));
-  for (const Bytes& block : reading.raw)
-    if (!makes_up_page(*s.spec, static_cast<std::int64_t>(block.size()))) return std::nullopt;
-  return reading;
+  return enumerate(s, axes, static_cast<std::int64_t>(*k));
 }
 
 /// All choices of one axis a tensor, the outermost first.

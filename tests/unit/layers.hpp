@@ -84,13 +84,14 @@ struct Layer {
   std::string layout = {};
   Group group = {};
 
-  LayerFacts facts() const {
+  LayerFacts facts(std::int64_t placed_stride = -1) const {
     LayerFacts facts;
     facts.spec = &spec;
     facts.group = &group;
     facts.layout = layout;
     facts.num_blocks = blocks;
     facts.slots = spec.recurrent() ? 1 : spec.num_states.value_or(spec.block_size);
+    facts.placed_stride = placed_stride;
     facts.tensors = tensors;
     return facts;
   }

@@ -47,13 +47,13 @@ bool makes_up_page(const Spec& spec, Int128 bytes) {
          (declares_padding(spec) && bytes < spec.page_size_bytes);
 }
 
-Grain grain_of(const LayerFacts& facts, std::int64_t placed_stride, std::span<const Entries> all) {
+Grain grain_of(const LayerFacts& facts, std::span<const Entries> all) {
   Int128 entry = 0;
   for (const Entries& each : all) entry += each.bytes;
   const Spec& spec = *facts.spec;
-  const Grain grain = placed_stride >= 0    ? by_placement(placed_stride, all)
-                      : counts_blocks(spec) ? by_count(facts.num_blocks, all)
-                                            : by_bytes(spec, entry);
+  const Grain grain = facts.placed_stride >= 0 ? by_placement(facts.placed_stride, all)
+                      : counts_blocks(spec)    ? by_count(facts.num_blocks, all)
+                                               : by_bytes(spec, entry);
   if (std::holds_alternative<Miss>(grain)) return grain;
   const std::int64_t pages = std::get<std::int64_t>(grain);
   if (!makes_up_page(spec, entry * pages))

@@ -34,8 +34,7 @@ struct Miss {
 using Grain = std::variant<std::int64_t, Miss>;  // kernel pages per block, or why not
 
 /// How many entries make a block, by the definition's "Reading" and "Makes up one page".
-/// @param placed_stride  block stride of the placement in bytes, or -1
-Grain grain_of(const LayerFacts& facts, std::int64_t placed_stride, std::span<const Entries> all);
+Grain grain_of(const LayerFacts& facts, std::span<const Entries> all);
 
 /// Whether so many bytes of a block make up one page.
 bool makes_up_page(const Spec& spec, Int128 bytes);

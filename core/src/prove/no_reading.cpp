@@ -61,15 +61,15 @@ std::string allocation(const LayerFacts& facts) {
 
 class Explanation {
  public:
-  Explanation(const LayerFacts& facts, std::int64_t placed_stride, const NearMiss& near)
-      : facts_(facts), placed_stride_(placed_stride), near_(near), miss_(near.miss) {}
+  Explanation(const LayerFacts& facts, const NearMiss& near)
+      : facts_(facts), near_(near), miss_(near.miss) {}
 
   Failure make() const {
     if (miss_.kind == Miss::Kind::blocks || miss_.kind == Miss::Kind::count)
       return uneven() || miss_.have != entries()
                  ? other_blocks(facts_, text("axis ", near_.axis), miss_)
                  : other_bytes();
-    if (placed_stride_ >= 0 && miss_.kind == Miss::Kind::ratio) return other_stride();
+    if (facts_.placed_stride >= 0 && miss_.kind == Miss::Kind::ratio) return other_stride();
     return not_tiled();
   }
 
@@ -104,11 +104,11 @@ class Explanation {
 
   Failure other_stride() const {
     return {Code::placement_mismatch,
-            text("the placement moves ", placed_stride_, " bytes from block to block and axis ",
-                 near_.axis, " ", miss_.have,
+            text("the placement moves ", facts_.placed_stride,
+                 " bytes from block to block and axis ", near_.axis, " ", miss_.have,
                  " bytes from entry to entry; no whole number of entries makes a block. Placement "
                  "and tensor are of different engines or moments"),
-            {{"block_stride", placed_stride_}, {"entry_stride", saturated(miss_.have)}}};
+            {{"block_stride", facts_.placed_stride}, {"entry_stride", saturated(miss_.have)}}};
   }
 
   Failure not_tiled() const {
@@ -151,7 +151,6 @@ class Explanation {
   }
 
   const LayerFacts& facts_;
-  std::int64_t placed_stride_;
   const NearMiss& near_;
   const Miss& miss_;
 };
@@ -167,21 +166,24 @@ Failure of_other_blocks(const LayerFacts& facts, std::size_t other, Count count,
 }
 
 /// What the tensors are without the placement: then it is the placement that does not fit.
-std::optional<Failure> placed_otherwise(const LayerFacts& facts, std::int64_t placed_stride) {
-  const auto found = Search(facts, -1).first();
+std::optional<Failure> placed_otherwise(const LayerFacts& facts) {
+  LayerFacts unplaced = facts;
+  unplaced.placed_stride = -1;
+  const auto found = Search(unplaced).first();
   if (!found) return std::nullopt;
   const auto step = [&](std::size_t t) {
     return facts.tensors[t].stride[found->axes[t]] * facts.tensors[t].dtype.itemsize;
   };
   std::size_t t = 0;
-  while (t + 1 < facts.tensors.size() && Int128{step(t)} * found->kernel_pages == placed_stride)
+  while (t + 1 < facts.tensors.size() &&
+         Int128{step(t)} * found->kernel_pages == facts.placed_stride)
     ++t;
   return Failure{Code::placement_mismatch,
-                 text("the placement moves ", placed_stride, " bytes from block to block, axis ",
-                      found->axes[t], " of tensor ", t, " ", step(t), " from entry to entry, ",
-                      found->kernel_pages,
+                 text("the placement moves ", facts.placed_stride,
+                      " bytes from block to block, axis ", found->axes[t], " of tensor ", t, " ",
+                      step(t), " from entry to entry, ", found->kernel_pages,
                       " a block; placement and tensor are of different engines or moments"),
-                 {{"block_stride", placed_stride},
+                 {{"block_stride", facts.placed_stride},
                   {"entry_stride", step(t)},
                   {"kernel_pages", found->kernel_pages}}};
 }
@@ -203,9 +205,9 @@ Failure other_blocks(const LayerFacts& facts, std::string_view axis, const Miss&
            {"num_blocks", facts.num_blocks}}};
 }
 
-Failure no_reading(const LayerFacts& facts, std::int64_t placed_stride, const Search& search) {
-  if (placed_stride >= 0)
-    if (auto failure = placed_otherwise(facts, placed_stride)) return *failure;
+Failure no_reading(const LayerFacts& facts, const Search& search) {
+  if (facts.placed_stride >= 0)
+    if (auto failure = placed_otherwise(facts)) return *failure;
   const std::size_t tensors = facts.tensors.size();
   const std::size_t outer = other_count(facts, outermost_entries);
   if (outer < tensors && outermost_make_pages(facts))
@@ -214,7 +216,7 @@ Failure no_reading(const LayerFacts& facts, std::int64_t placed_stride, const Se
     const std::size_t longest = std::min(other_count(facts, longest_axis), tensors - 1);
     return of_other_blocks(facts, longest, longest_axis, "longest");
   }
-  return Explanation(facts, placed_stride, *search.nearest()).make();
+  return Explanation(facts, *search.nearest()).make();
 }
 
 }  // namespace kvedit::prove

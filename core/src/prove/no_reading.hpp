@@ -9,7 +9,7 @@ namespace kvedit::prove {
 
 /// Why a search found no axes that make up pages, as whoever runs the engine needs to know it:
 /// which numbers do not belong together, and what would make them.
-Failure no_reading(const LayerFacts& facts, std::int64_t placed_stride, const Search& search);
+Failure no_reading(const LayerFacts& facts, const Search& search);
 
 /// Entries of an axis that are other blocks than the engine counts: `block-count`.
 /// @param axis  what to call it

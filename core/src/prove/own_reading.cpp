@@ -57,16 +57,16 @@ Box box_of(const Tensor& tensor, std::size_t number, std::size_t block_axis) {
 
 }  // namespace
 
-std::variant<Reading, Failure> read(const LayerFacts& facts, std::int64_t placed_stride) {
-  Search search(facts, placed_stride);
+std::variant<Reading, Failure> read(const LayerFacts& facts) {
+  Search search(facts);
   const auto reading = search.first();
   if (!reading && search.exhausted())
     return Failure{Code::granularity_mismatch,
                    text("none of the first ", Search::most_candidates,
                         " ways to read its tensors makes up one page; a rule must say how"),
                    {}};
-  if (!reading) return no_reading(facts, placed_stride, search);
-  if (placed_stride < 0)
+  if (!reading) return no_reading(facts, search);
+  if (facts.placed_stride < 0)
     if (auto failure = ambiguous(facts, *reading, search)) return *failure;
   return *reading;
 }

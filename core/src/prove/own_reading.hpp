@@ -15,7 +15,7 @@ struct Reading {
 
 /// The host's own reading by the definition's "Which axis"; or why there is none: `not-tiled`,
 /// `block-count`, `placement-mismatch`, or `granularity-mismatch` when two fit.
-std::variant<Reading, Failure> read(const LayerFacts& facts, std::int64_t placed_stride);
+std::variant<Reading, Failure> read(const LayerFacts& facts);
 
 /// The reading's boxes, in the order of the registered axes, block axes split into block and
 /// kernel page.

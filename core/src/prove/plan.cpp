@@ -37,7 +37,7 @@ std::optional<Failure> misaligned(const LayerFacts& facts, const Box& box) {
   return std::nullopt;
 }
 
-Failure miss(const LayerFacts& facts, std::int64_t placed_stride, const Miss& miss) {
+Failure miss(const LayerFacts& facts, const Miss& miss) {
   const std::int64_t page = facts.spec->page_size_bytes;
   switch (miss.kind) {
     case Miss::Kind::count:
@@ -53,14 +53,14 @@ Failure miss(const LayerFacts& facts, std::int64_t placed_stride, const Miss& mi
     case Miss::Kind::ratio:
       break;
   }
-  if (placed_stride >= 0)
+  if (facts.placed_stride >= 0)
     return {
         Code::placement_mismatch,
         text("its block axis moves ", miss.have, " bytes from entry to entry and the placement ",
-             placed_stride,
+             facts.placed_stride,
              " from block to block, no whole number of entries; correct the rule's block axis, or "
              "register the placement of this tensor"),
-        {{"block_stride", placed_stride}}};
+        {{"block_stride", facts.placed_stride}}};
   return {Code::not_tiled,
           text("an entry of its block axis, ", miss.have, " bytes, does not go into ", miss.want,
                " bytes a whole number of times; correct the rule: an entry is a block or a kernel "
@@ -75,8 +75,7 @@ Entries entries_of(const Box& box, const Axis& blocks) {
   return entries;
 }
 
-std::variant<std::int64_t, Failure> grouped_pages(const LayerFacts& facts,
-                                                  std::int64_t placed_stride, const Plan& plan) {
+std::variant<std::int64_t, Failure> grouped_pages(const LayerFacts& facts, const Plan& plan) {
   std::int64_t pages = 1;
   Int128 bytes = 0;
   for (const Box& box : plan.boxes) {
@@ -89,13 +88,13 @@ std::variant<std::int64_t, Failure> grouped_pages(const LayerFacts& facts,
                " blocks; beside a kernel_page axis it has one for each: correct the rule, or "
                "num_blocks"),
           {{"entries", blocks->extent}, {"num_blocks", facts.num_blocks}}};
-    if (placed_stride >= 0 && facts.num_blocks > 1 && blocks->stride != placed_stride)
+    if (facts.placed_stride >= 0 && facts.num_blocks > 1 && blocks->stride != facts.placed_stride)
       return Failure{Code::placement_mismatch,
                      text("its plan moves ", blocks->stride,
-                          " bytes from block to block and the placement ", placed_stride,
+                          " bytes from block to block and the placement ", facts.placed_stride,
                           "; correct the rule's block axis, or register the placement of this "
                           "tensor"),
-                     {{"stride", blocks->stride}, {"block_stride", placed_stride}}};
+                     {{"stride", blocks->stride}, {"block_stride", facts.placed_stride}}};
     const std::int64_t here = kernel ? kernel->extent : 1;
     if (&box != &plan.boxes.front() && here != pages)
       return Failure{Code::not_tiled,
@@ -107,7 +106,7 @@ std::variant<std::int64_t, Failure> grouped_pages(const LayerFacts& facts,
     bytes += static_cast<Int128>(entries_of(box, *blocks).bytes);
   }
   if (!makes_up_page(*facts.spec, bytes))
-    return miss(facts, -1, {Miss::Kind::page, pages, bytes, facts.spec->page_size_bytes});
+    return miss(facts, {Miss::Kind::page, pages, bytes, facts.spec->page_size_bytes});
   return pages;
 }
 
@@ -117,13 +116,12 @@ bool explicit_pages(const Plan& plan) {
   return false;
 }
 
-std::variant<std::int64_t, Failure> derived_pages(const LayerFacts& facts,
-                                                  std::int64_t placed_stride, const Plan& plan) {
+std::variant<std::int64_t, Failure> derived_pages(const LayerFacts& facts, const Plan& plan) {
   std::vector<Entries> entries;
   for (const Box& box : plan.boxes) entries.push_back(entries_of(box, *axis_of(box, Role::block)));
-  const Grain grain = grain_of(facts, placed_stride, entries);
+  const Grain grain = grain_of(facts, entries);
   if (const auto* pages = std::get_if<std::int64_t>(&grain)) return *pages;
-  return miss(facts, placed_stride, std::get<Miss>(grain));
+  return miss(facts, std::get<Miss>(grain));
 }
 
 bool moves_alike(const LayerFacts& facts, std::int64_t a, std::int64_t b) {
@@ -170,15 +168,13 @@ bool same_bytes(const std::vector<Box>& a, const std::vector<Box>& b) {
 
 }  // namespace
 
-std::variant<SplitPlan, Failure> split(const LayerFacts& facts, std::int64_t placed_stride,
-                                       const Plan& plan) {
+std::variant<SplitPlan, Failure> split(const LayerFacts& facts, const Plan& plan) {
   for (const Box& box : plan.boxes) {
     if (auto failure = sane(box)) return *failure;
     if (auto failure = misaligned(facts, box)) return *failure;
   }
   const bool grouped = explicit_pages(plan);
-  const auto pages = grouped ? grouped_pages(facts, placed_stride, plan)
-                             : derived_pages(facts, placed_stride, plan);
+  const auto pages = grouped ? grouped_pages(facts, plan) : derived_pages(facts, plan);
   if (const auto* failure = std::get_if<Failure>(&pages)) return *failure;
   SplitPlan split{{}, std::get<std::int64_t>(pages), grouped};
   for (const Box& box : plan.boxes)

@@ -16,8 +16,7 @@ struct SplitPlan {
 
 /// Checks what a plan must have by itself: sizes, alignment, entries that make up one page, and the
 /// placement's stride.
-std::variant<SplitPlan, Failure> split(const LayerFacts& facts, std::int64_t placed_stride,
-                                       const Plan& plan);
+std::variant<SplitPlan, Failure> split(const LayerFacts& facts, const Plan& plan);
 
 /// By the host's proved page: whether the plan reads the same bytes, padding of the block's own
 /// aside. `incomplete` when it misses some, `outside-page` when it reads what the block does not

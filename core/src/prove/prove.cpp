@@ -28,8 +28,8 @@ Failure kernel_paged(const LayerFacts& facts, const Reading& reading, const Prov
            {"page_size_bytes", facts.spec->page_size_bytes}}};
 }
 
-Proof prove_unclaimed(const LayerFacts& facts, std::int64_t placed_stride) {
-  const auto reading = read(facts, placed_stride);
+Proof prove_unclaimed(const LayerFacts& facts) {
+  const auto reading = read(facts);
   if (const auto* failure = std::get_if<Failure>(&reading)) return *failure;
   const Reading& found = std::get<Reading>(reading);
   Proof proof = page_of(facts, boxes_of(facts, found), found.kernel_pages);
@@ -55,11 +55,11 @@ Failure undeclared(const Failure& none) {
           none.facts};
 }
 
-Proof prove_plan(const LayerFacts& facts, std::int64_t placed_stride, const Plan& plan) {
-  auto split_plan = split(facts, placed_stride, plan);
+Proof prove_plan(const LayerFacts& facts, const Plan& plan) {
+  auto split_plan = split(facts, plan);
   if (const auto* failure = std::get_if<Failure>(&split_plan)) return *failure;
   SplitPlan& boxes = std::get<SplitPlan>(split_plan);
-  const auto reading = read(facts, placed_stride);
+  const auto reading = read(facts);
   if (const auto* none = std::get_if<Failure>(&reading))
     return plan.declared ? prove_declared(facts, std::move(boxes)) : Proof(undeclared(*none));
   const Reading& found = std::get<Reading>(reading);
@@ -77,9 +77,9 @@ Proof prove_plan(const LayerFacts& facts, std::int64_t placed_stride, const Plan
 
 }  // namespace
 
-Proof prove(const LayerFacts& facts, std::int64_t placed_stride, const Plan* plan) {
+Proof prove(const LayerFacts& facts, const Plan* plan) {
   if (auto failure = sane(facts)) return *failure;
-  return plan ? prove_plan(facts, placed_stride, *plan) : prove_unclaimed(facts, placed_stride);
+  return plan ? prove_plan(facts, *plan) : prove_unclaimed(facts);
 }
 
 }  // namespace kvedit::prove

@@ -31,8 +31,7 @@ Search::AxisOrder Search::memory_order(const Tensor& tensor, std::int64_t num_bl
   return order;
 }
 
-Search::Search(const LayerFacts& facts, std::int64_t placed_stride)
-    : facts_(facts), placed_stride_(placed_stride) {
+Search::Search(const LayerFacts& facts) : facts_(facts) {
   orders_.reserve(facts.tensors.size());
   for (const Tensor& tensor : facts.tensors)
     orders_.push_back(memory_order(tensor, facts.num_blocks));
@@ -89,7 +88,7 @@ bool Search::may_share_pages(std::size_t tensor) const {
 
 std::optional<Reading> Search::judge() {
   ++tries_;
-  const Grain grain = grain_of(facts_, placed_stride_, entries_);
+  const Grain grain = grain_of(facts_, entries_);
   if (const auto* pages = std::get_if<std::int64_t>(&grain)) return Reading{chosen_, *pages};
   const Miss& miss = std::get<Miss>(grain);
   if (!nearest_ || miss.kind > nearest_->miss.kind)

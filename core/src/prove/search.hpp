@@ -22,7 +22,7 @@ class Search {
  public:
   static constexpr int most_candidates = 4096;
 
-  Search(const LayerFacts& facts, std::int64_t placed_stride);
+  explicit Search(const LayerFacts& facts);
 
   std::optional<Reading> first();
 
@@ -47,7 +47,6 @@ class Search {
   std::int64_t all_bytes() const;
 
   const LayerFacts& facts_;
-  std::int64_t placed_stride_;
   std::vector<AxisOrder> orders_;
   std::vector<std::size_t> chosen_;
   std::vector<Entries> entries_;

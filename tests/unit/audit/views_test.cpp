@@ -27,7 +27,7 @@ ViewShape view(const char* dtype, Numbers shape, Numbers stride, std::int64_t of
 std::string judged(const Layer& layer, std::vector<ViewShape> views) {
   LayerClass of;
   of.facts = layer.facts();
-  auto proof = prove::prove(of.facts, -1, nullptr);
+  auto proof = prove::prove(of.facts, nullptr);
   if (const auto* failure = std::get_if<Failure>(&proof)) FAIL(failure->message);
   of.page = std::get<ProvedPage>(proof);
   of.views = std::move(views);

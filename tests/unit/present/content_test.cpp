@@ -19,7 +19,7 @@ constexpr Role B = Role::block, KV = Role::kv, H = Role::head, T = Role::token, 
 LayerClass shown(const Layer& layer) {
   LayerClass of;
   of.facts = layer.facts();
-  auto proof = prove::prove(of.facts, -1, nullptr);
+  auto proof = prove::prove(of.facts, nullptr);
   if (const auto* failure = std::get_if<Failure>(&proof)) FAIL(failure->message);
   of.page = std::get<ProvedPage>(proof);
   if (const auto failure = present::present(of, Profile::native)) FAIL(failure->message);

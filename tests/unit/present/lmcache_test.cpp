@@ -22,6 +22,7 @@ Presented shown(const Layer& layer, const present::Reader& reader,
                 const std::vector<Role>& roles = {}, std::int64_t placed = -1) {
   Presented made;
   made.of.facts = layer.facts();
+  made.of.facts.placed_stride = placed;
   Plan plan;
   if (!roles.empty()) {
     const Tensor& tensor = layer.tensors[0];
@@ -31,7 +32,7 @@ Presented shown(const Layer& layer, const present::Reader& reader,
       box.axes.push_back({tensor.shape[a], tensor.stride[a] * item, roles[a]});
   }
   made.of.rule = roles.empty() ? -1 : 0;
-  auto proof = prove::prove(made.of.facts, placed, roles.empty() ? nullptr : &plan);
+  auto proof = prove::prove(made.of.facts, roles.empty() ? nullptr : &plan);
   if (const auto* failure = std::get_if<Failure>(&proof)) FAIL(failure->message);
   made.of.page = std::get<ProvedPage>(proof);
   made.failure = present::present(made.of, Profile::lmcache, reader);
@@ -258,7 +259,7 @@ TEST_CASE("lmcache view: states in one page follow the order of heads and tokens
     Plan plan{{{0, 0, 4, {}}}, false};
     plan.boxes[0].axes.push_back({blocks, 1024, B});
     plan.boxes[0].axes.push_back({256, 4, C});
-    of.page = std::get<ProvedPage>(prove::prove(of.facts, -1, &plan));
+    of.page = std::get<ProvedPage>(prove::prove(of.facts, &plan));
     REQUIRE_FALSE(present::present(of, Profile::lmcache, {order}));
     CHECK(of.slots == 16);
     return of.views.at(0);

@@ -22,9 +22,9 @@ struct Presented {
 Presented shown(const Layer& layer, Profile profile, const Plan* plan = nullptr,
                 std::int64_t placed = -1) {
   Presented made;
-  made.of.facts = layer.facts();
+  made.of.facts = layer.facts(placed);
   made.of.rule = plan ? 0 : -1;
-  auto proof = prove::prove(made.of.facts, placed, plan);
+  auto proof = prove::prove(made.of.facts, plan);
   if (const auto* failure = std::get_if<Failure>(&proof)) FAIL(failure->message);
   made.of.page = std::get<ProvedPage>(proof);
   made.failure = present::present(made.of, profile);

@@ -13,13 +13,13 @@ namespace {
 using Parts = std::vector<PartShape>;
 
 ProvedPage proved(const Layer& layer) {
-  const auto proof = prove::prove(layer.facts(), -1, nullptr);
+  const auto proof = prove::prove(layer.facts(), nullptr);
   if (const auto* failure = std::get_if<Failure>(&proof)) FAIL(failure->message);
   return std::get<ProvedPage>(proof);
 }
 
 Code refused(const Layer& layer) {
-  const auto proof = prove::prove(layer.facts(), -1, nullptr);
+  const auto proof = prove::prove(layer.facts(), nullptr);
   REQUIRE(std::holds_alternative<Failure>(proof));
   return std::get<Failure>(proof).code;
 }

@@ -36,13 +36,13 @@ Layer padded() {
 }
 
 ProvedPage proved(const Layer& layer, const Plan& plan, std::int64_t placed = -1) {
-  const auto proof = prove::prove(layer.facts(), placed, &plan);
+  const auto proof = prove::prove(layer.facts(placed), &plan);
   if (const auto* failure = std::get_if<Failure>(&proof)) FAIL(failure->message);
   return std::get<ProvedPage>(proof);
 }
 
 std::string refused(const Layer& layer, const Plan& plan, std::int64_t placed = -1) {
-  const auto proof = prove::prove(layer.facts(), placed, &plan);
+  const auto proof = prove::prove(layer.facts(placed), &plan);
   if (!std::holds_alternative<Failure>(proof)) return "proved";
   CHECK_FALSE(std::get<Failure>(proof).message.empty());
   return std::string(to_text(std::get<Failure>(proof).code));
@@ -187,7 +187,7 @@ TEST_CASE("plan: one box for all tensors of a page") {
 TEST_CASE("plan: a stray plan is told with its bytes and the block's, or with both strides") {
   const auto message = [](const Plan& plan) {
     const Layer layer = padded();
-    const auto proof = prove::prove(layer.facts(), -1, &plan);
+    const auto proof = prove::prove(layer.facts(), &plan);
     REQUIRE(std::holds_alternative<Failure>(proof));
     return std::get<Failure>(proof).message;
   };

@@ -18,7 +18,7 @@ struct Found {
 };
 
 Found read(const Layer& layer, std::int64_t placed = -1) {
-  const auto reading = prove::read(layer.facts(), placed);
+  const auto reading = prove::read(layer.facts(placed));
   if (const auto* failure = std::get_if<Failure>(&reading)) {
     CHECK_FALSE(failure->message.empty());
     return {{}, 0, failure->code};
@@ -42,7 +42,7 @@ void check_refused(const Layer& layer, Code code, std::int64_t placed = -1) {
 }
 
 Failure failure_of(const Layer& layer) {
-  const auto proof = prove::prove(layer.facts(), -1, nullptr);
+  const auto proof = prove::prove(layer.facts(), nullptr);
   REQUIRE(std::holds_alternative<Failure>(proof));
   return std::get<Failure>(proof);
 }

@@ -31,7 +31,7 @@ struct Settled {
     Layer made{data.groups[0].spec, data.caches[0].tensors, 4};
     LayerClass of;
     of.facts = made.facts();
-    auto proof = prove::prove(of.facts, -1, nullptr);
+    auto proof = prove::prove(of.facts, nullptr);
     REQUIRE(std::holds_alternative<ProvedPage>(proof));
     of.page = std::get<ProvedPage>(proof);
     if (view) of.views.push_back(*view);
