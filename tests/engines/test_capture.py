@@ -96,6 +96,21 @@ def test_as_given(engines, model_folder, tmp_path, name):
         assert plain[answer] == expected[answer], answer
 
 
+def test_jamba(engines, model_folder, tmp_path):
+    """Mamba-1 beside attention: vLLM's CPU build registers it and can do no more."""
+    captured = engines.run(
+        "scenarios:capture",
+        written=str(tmp_path),
+        model="jamba",
+        folder=model_folder,
+        connector=connector(tmp_path),
+    )
+    report = captured["report"]
+    assert report["ok"]
+    assert [group["kind"] for group in report["groups"]].count("mamba") == 3
+    assert {group["kind"] for group in report["groups"]} == {"mamba", "full_attention"}
+
+
 def test_beside_lmcache(engines, lmcache_server, model_folder, tmp_path):
     """As a child of vLLM's MultiConnector, beside one that moves: the same, and it moves on."""
     prompt = zoo.prompt(600, seed=4)

@@ -21,8 +21,7 @@ struct Presented {
 Presented shown(const Layer& layer, const present::Reader& reader,
                 const std::vector<Role>& roles = {}, std::int64_t placed = -1) {
   Presented made;
-  made.of.facts = layer.facts();
-  made.of.facts.placed_stride = placed;
+  made.of.facts = layer.facts(placed);
   Plan plan;
   if (!roles.empty()) {
     const Tensor& tensor = layer.tensors[0];
@@ -197,7 +196,7 @@ TEST_CASE("lmcache view: a state in a list is a page of states, however many the
   Plan plan{{{0, 0, 4, {}}}, false};
   plan.boxes[0].axes.push_back({4, 1024, B});
   plan.boxes[0].axes.push_back({128, 4, C});
-  of.page = std::get<ProvedPage>(prove::prove(of.facts, -1, &plan));
+  of.page = std::get<ProvedPage>(prove::prove(of.facts, &plan));
   REQUIRE_FALSE(present::present(of, Profile::lmcache, {HeadOrder::tokens_first}));
   CHECK(of.views.at(0).shape == Numbers{4, 2, 16, 1, 8});
   of.facts.listed = false;
