@@ -1,4 +1,5 @@
-"""Blocks through torch, as the reference connector moves them on devices: here is a torch to do it."""
+"""Blocks through torch, as the reference connector moves them on devices: here is a torch to do
+it."""
 
 import subprocess
 import sys
