@@ -1,5 +1,5 @@
-"""Blocks gathered from real memory and scattered into it, in every layout that kvedit serves: against
-the bytes written down in `tests/registrations/expected`."""
+"""Blocks gathered from real memory and scattered into it, in every layout that kvedit serves:
+against the bytes written down in `tests/registrations/expected`."""
 
 import ctypes
 import mmap

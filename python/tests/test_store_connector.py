@@ -103,7 +103,8 @@ def test_a_recurrent_state_is_at_the_end_or_nowhere(files):
 
 
 def test_every_shard_must_have_it(files):
-    shards = [layout(FULL), layout(FULL, folder="model/tp1-pcp0"), layout(GroupLayout(16, "full", None, None, 0))]
+    nothing = GroupLayout(16, "full", None, None, 0)
+    shards = [layout(FULL), layout(FULL, folder="model/tp1-pcp0"), layout(nothing)]
     for shard in shards[:2]:
         put(files, shard, 0, 16)
     put(files, shards[0], 0, 32)
@@ -366,7 +367,8 @@ def test_a_missing_block_fails_the_load(worker, monkeypatch, caplog):
     loaded = set()
     while loaded != {"r", "fine"}:
         found = worker.results()
-        loaded, failed, blocks = loaded | found.loaded, failed | found.failed, blocks | found.failed_blocks
+        loaded, failed = loaded | found.loaded, failed | found.failed
+        blocks |= found.failed_blocks
     assert failed == {"r"} and {23, 24} <= blocks and not blocks & {21, 22}
     memory = worker._groups[0].memory
     assert blocks.isdisjoint(memory) and blocks | set(memory) == {40, *range(21, 29)}

@@ -132,7 +132,11 @@ def test_what_may_not_be_read_is_a_miss(files, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "open", denied)  # root may read whatever its mode says
     assert not files.has(NAME, 1000) and reads(files) is None
     monkeypatch.undo()
-    monkeypatch.setattr(os, "preadv", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "bad disk")))
+
+    def broken(*_):
+        raise OSError(errno.EIO, "bad disk")
+
+    monkeypatch.setattr(os, "preadv", broken)
     assert reads(files) is None
     monkeypatch.undo()
     assert reads(files) is not None  # and nothing was removed

@@ -40,8 +40,8 @@ class Stored:
         self.engine.close()
 
     def ask(self, *prompts: list[int], tokens: int = 8, reading: bool = True) -> Any:
-        """Answers of one batch; what was stored with it lies in files afterwards. Not `reading`: neither
-        the engine's own cache nor the store is asked."""
+        """Answers of one batch; what was stored with it lies in files afterwards. Not `reading`:
+        neither the engine's own cache nor the store is asked."""
         from vllm import SamplingParams
 
         wanted = SamplingParams(
@@ -85,8 +85,8 @@ class Stored:
 
     @contextlib.contextmanager
     def damaged(self, how: str, kernel_pages: int | None) -> Iterator[None]:
-        """Loads move half the bytes of each page; or one kernel page of attention blocks, to where it
-        lies when the block id is taken for its number."""
+        """Loads move half the bytes of each page; or one kernel page of attention blocks, to where
+        it lies when the block id is taken for its number."""
         groups = dict(self.worker._groups)
         for number, blocks in groups.items():
             group = self.layout.groups[number]
@@ -152,8 +152,8 @@ def prompts_of(block: int) -> dict[str, list[int]]:
 
 
 def keep(store: str, kernel_pages: int | None, local_hit: bool, **engine: Any) -> dict[str, Any]:
-    """Fills the store, forgets, and brings everything back in the same process. What is right is what
-    the engine says without any cache; or, with `local_hit`, from its own."""
+    """Fills the store, forgets, and brings everything back in the same process. What is right is
+    what the engine says without any cache; or, with `local_hit`, from its own."""
     with Stored(store, kernel_pages=kernel_pages, **engine) as stored:
         block = stored.block_tokens
         prompts = prompts_of(block)
@@ -189,8 +189,8 @@ def _file_sizes(stored: Stored) -> list[list[int]]:
 
 
 def bring_back(store: str, **engine: Any) -> dict[str, Any]:
-    """After a restart: what another process has stored; then with the last file of each group damaged,
-    and asked once more; then with files that vanish after the engine was promised them."""
+    """After a restart: what another process has stored; then with the last file of each group
+    damaged, and asked once more; then with files that vanish after the engine was promised them."""
     with Stored(store, policy="recompute", **engine) as stored:
         prompts = prompts_of(stored.block_tokens)
         answers = {name: stored.ask(prompt) for name, prompt in prompts.items()}
@@ -225,7 +225,8 @@ def _flip(path: Path) -> None:
 
 def _other(path: Path) -> None:
     """The file of another block, whole and in order."""
-    path.write_bytes(next(each for each in path.parent.parent.rglob("*.kv") if each != path).read_bytes())
+    others = (each for each in path.parent.parent.rglob("*.kv") if each != path)
+    path.write_bytes(next(others).read_bytes())
 
 
 def _link(path: Path) -> None:
@@ -279,8 +280,8 @@ def conversation(store: str, turn: int = 60, **engine: Any) -> dict[str, Any]:
 
 
 def tails(store: str, length: int, **engine: Any) -> dict[str, Any]:
-    """Hits inside a block, where the engine hashes units smaller than one: a request that goes on after
-    its boundary, and one that ends at it."""
+    """Hits inside a block, where the engine hashes units smaller than one: a request that goes on
+    after its boundary, and one that ends at it."""
     with Stored(store, **engine) as stored:
         prompt = zoo.prompt(length)
         stored.ask(prompt)
@@ -308,8 +309,8 @@ def junctions(store: str, **engine: Any) -> dict[str, Any]:
 
 
 def shards(store: str, prompt: list[int], files: int, **engine: Any) -> list[Any]:
-    """With two workers in processes of their own: answers of a prompt; once so many files are there and
-    the engine has forgotten it, again without a file of the second worker."""
+    """With two workers in processes of their own: answers of a prompt; once so many files are there
+    and the engine has forgotten it, again without a file of the second worker."""
     import multiprocessing
 
     from vllm.v1.executor import multiproc_executor

@@ -1,7 +1,7 @@
 """The reference connector on running models: what it brings back is what the engine had computed.
 
-Each model runs with attention pages as the engine's manager has them, and cut into kernel pages. Equal
-means equal tokens and equal log-probabilities, to the bit.
+Each model runs with attention pages as the engine's manager has them, and cut into kernel pages.
+Equal means equal tokens and equal log-probabilities, to the bit.
 """
 
 import pytest

@@ -1,8 +1,8 @@
 """Blocks of a group as rows of contiguous bytes, and back: through the page maps and nothing else.
 
 The payload of a block is the ranges of its page maps, layer after layer. Each part of a page map is
-seen as rows of its storage, as wide as all its numbers allow, so that a batch of blocks is one indexed
-copy a part, whatever the layout.
+seen as rows of its storage, as wide as all its numbers allow, so that a batch of blocks is one
+indexed copy a part, whatever the layout.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class HostMemory:
 
 
 class DeviceMemory:
-    """By torch, on the device's current stream: ordered with what the engine has asked for so far."""
+    """By torch, on the device's current stream: ordered with what the engine has asked for so
+    far."""
 
     def __init__(self, storage: Any, width: int) -> None:
         self._torch = torch = import_module("torch")

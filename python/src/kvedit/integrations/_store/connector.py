@@ -36,8 +36,8 @@ class StoreHandshake(KVConnectorHandshakeMetadata):
 
 
 class StoreConnector(BlockConnector):
-    """Keeps blocks of any model that kvedit serves in a folder, and brings them back: after a restart,
-    in another engine, recurrent states too. A reference for how to embed kvedit.
+    """Keeps blocks of any model that kvedit serves in a folder, and brings them back: after a
+    restart, in another engine, recurrent states too. A reference for how to embed kvedit.
 
     vLLM makes one object for the scheduler and one for each worker; this class says which half
     answers which of its questions. ``kv_connector_extra_config``: `_store.options.Options`.

@@ -55,8 +55,8 @@ class BlockFiles:
             os.close(file)
 
     def read(self, name: str, into: Payload) -> bool:
-        """Fills ``into`` with the payload. False when there is no such file, or not such a file: then
-        ``into`` may have any bytes, and a file with wrong ones is removed."""
+        """Fills ``into`` with the payload. False when there is no such file, or not such a file:
+        then ``into`` may have any bytes, and a file with wrong ones is removed."""
         try:
             file = os.open(self.path(name), _FLAGS)
         except OSError:

@@ -2,9 +2,9 @@
 
     MODEL / SHARD / GROUP FINGERPRINT / ab / abcdef….kv
 
-A name says all that must be equal for two blocks to be interchangeable: the weights, the rank, how the
-group's bytes are laid out, and the prefix. The prefix is vLLM's own hash of it, which carries LoRA
-adapter, multimodal input and cache salt.
+A name says all that must be equal for two blocks to be interchangeable: the weights, the rank, how
+the group's bytes are laid out, and the prefix. The prefix is vLLM's own hash of it, which carries
+LoRA adapter, multimodal input and cache salt.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def shard_layout(result: Result, vllm_config: Any, model: str | None) -> ShardLa
 
 
 def shard_name(vllm_config: Any) -> str:
-    """Ranks that hold other heads or tokens. Pipeline ranks differ by the names of their layers, which
-    are part of the fingerprint."""
+    """Ranks that hold other heads or tokens. Pipeline ranks differ by the names of their layers,
+    which are part of the fingerprint."""
     parallel = vllm_config.parallel_config
     tensor_size = getattr(parallel, "tensor_parallel_size", 1)
     context_size = getattr(parallel, "prefill_context_parallel_size", 1)
@@ -130,7 +130,8 @@ def model_name(vllm_config: Any, name: str | None) -> str:
 
 
 def _weights(model: Any, config: Any) -> Sequence[Any]:
-    """A model of the hub by its commit; one in a folder by the names, sizes and times of its files."""
+    """A model of the hub by its commit; one in a folder by the names, sizes and times of its
+    files."""
     path = str(model.model)
     files = []
     if os.path.isdir(path):

@@ -44,8 +44,8 @@ class Lookup:
     def longest(self, computed: int, most: int, step: int) -> int:
         """The most tokens that can be brought back for a request that has `computed` of them.
 
-        At most `most`, of which a request must still compute one; a multiple of `step`. Blocks of the
-        computed tokens are not asked for.
+        At most `most`, of which a request must still compute one; a multiple of `step`. Blocks of
+        the computed tokens are not asked for.
         """
         tokens = min(most, self._prefix.hashed_tokens) // step * step
         tokens = min(tokens, self._reach(computed, tokens) // step * step)
@@ -108,7 +108,8 @@ class Lookup:
 
 
 def groups_of(shards: Sequence[ShardLayout]) -> Iterator[tuple[int, GroupLayout]]:
-    """The groups that some shard keeps blocks of: their tokens and retention are the same on all."""
+    """The groups that some shard keeps blocks of: their tokens and retention are the same on
+    all."""
     for number in range(len(shards[0].groups)):
         for shard in shards:
             group = shard.groups[number]

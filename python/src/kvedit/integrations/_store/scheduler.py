@@ -166,8 +166,8 @@ class Scheduler:
         return plan
 
     def _filled(self, known: _Known, tables: BlockTables, count: int) -> Iterator[Move]:
-        """Blocks that are full after the step, of groups whose blocks stay where they are. Tokens not
-        yet confirmed have no hash."""
+        """Blocks that are full after the step, of groups whose blocks stay where they are. Tokens
+        not yet confirmed have no hash."""
         prefix = Prefix(known.request.block_hashes, self._unit)
         computed = known.request.num_computed_tokens
         begin = computed if known.saved is None else known.saved
@@ -181,8 +181,8 @@ class Scheduler:
     def _boundary(
         self, request: Any, tables: BlockTables, offers: Sequence[tuple[int, int, int]]
     ) -> Iterator[Move]:
-        """Recurrent states are only where the engine says so: (group, block, tokens). A boundary inside
-        a block of other groups is of use with that block as it is there."""
+        """Recurrent states are only where the engine says so: (group, block, tokens). A boundary
+        inside a block of other groups is of use with that block as it is there."""
         prefix = Prefix(request.block_hashes, self._unit)
         for boundary in {tokens for _, _, tokens in offers}:
             if boundary % self._unit or not 0 < boundary <= prefix.hashed_tokens:
@@ -241,8 +241,8 @@ def _moves(
     blocks: range,
     tokens: int,
 ) -> Iterator[Move]:
-    """Those of the table's blocks that are there, each with the hash of its last token; the last may
-    end at `tokens`, before its own end."""
+    """Those of the table's blocks that are there, each with the hash of its last token; the last
+    may end at `tokens`, before its own end."""
     for at in blocks:
         if at < len(table) and table[at] != NULL_BLOCK:
             yield Move(prefix.key(number, min((at + 1) * group.tokens, tokens)), table[at])

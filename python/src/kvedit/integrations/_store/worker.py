@@ -1,8 +1,8 @@
 """The worker's half: moves blocks between the engine's memory and files.
 
 Threads touch files only. The engine's memory is touched by the engine's thread alone, in its order:
-blocks are gathered when the step that filled them is through, and scattered into blocks that belong to
-a request that waits for them.
+blocks are gathered when the step that filled them is through, and scattered into blocks that belong
+to a request that waits for them.
 """
 
 from __future__ import annotations
