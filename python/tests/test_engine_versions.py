@@ -40,7 +40,8 @@ FROM_32 = FROM_30 | {"dcp_sharded": True, "block_stride_alignment": {"multiple_o
                      "prefix_replay_tokens": 0}  # fmt: skip
 STATE_FROM_30 = {"num_states": 1, "tokens_per_state": -1, "num_heads": 1, "tp_replicated": False,
                  "num_prefill_checkpoint_blocks": 0, "state_content_size_bytes": STATES,
-                 "real_page_size_bytes": STATES, "has_layer_views": True, "prefix_cacheable": True}  # fmt: skip
+                 "real_page_size_bytes": STATES, "has_layer_views": True,
+                 "prefix_cacheable": True}  # fmt: skip
 STATE_FROM_32 = STATE_FROM_30 | {"dcp_sharded": False, "prefix_replay_tokens": 0,
                                  "prefill_checkpoint_alignment": None}  # fmt: skip
 
@@ -105,8 +106,9 @@ def attention_tensor(version, storage):
 
 def states_tensor(version, storage):
     if version.row == "list":
-        return [contiguous(storage, "bfloat16", (BLOCKS, 3, 384), (PAGE // 2, 384, 1)),
-                contiguous(storage, "float32", (BLOCKS, 4, 64, 64), (PAGE // 4, 4096, 64, 1), 576)]  # fmt: skip
+        convolution, state = (BLOCKS, 3, 384), (BLOCKS, 4, 64, 64)
+        return [contiguous(storage, "bfloat16", convolution, (PAGE // 2, 384, 1)),
+                contiguous(storage, "float32", state, (PAGE // 4, 4096, 64, 1), 576)]  # fmt: skip
     row = PAGE if version.row == "page" else STATES
     return contiguous(storage, "int8", (BLOCKS, 1, 1, row), (PAGE, row, row, 1))
 
@@ -159,8 +161,9 @@ def model(version):
     }  # fmt: skip
     config = SimpleNamespace(
         num_blocks=BLOCKS, kv_cache_tensors=placements(version, sizes),
-        kv_cache_groups=[SimpleNamespace(layer_names=[name], kv_cache_spec=each, is_eagle_group=False)
-                         for name, each in specs.items()])  # fmt: skip
+        kv_cache_groups=[
+            SimpleNamespace(layer_names=[name], kv_cache_spec=each, is_eagle_group=False)
+            for name, each in specs.items()])  # fmt: skip
     return config, caches
 
 
@@ -220,8 +223,9 @@ def test_a_group_that_is_not_transferred_is_refused_by_name(version):
 
 def test_the_field_sets_are_those_of_captured_registrations():
     """But for a few that decide nothing here."""
-    added = {"not_known_yet", "page_size_padded", "prefill_checkpoint_alignment", "block_stride_alignment",
-             "block_table_token_alignment", "uses_slot_mapping", "prefix_replay_tokens"}  # fmt: skip
+    added = {"not_known_yet", "page_size_padded", "prefill_checkpoint_alignment",
+             "block_stride_alignment", "block_table_token_alignment", "uses_slot_mapping",
+             "prefix_replay_tokens"}  # fmt: skip
     seen = {}
     for name, given in GIVEN.items():
         if name.startswith("live-"):

@@ -1,8 +1,9 @@
 """What the authors of LMCache's edits ask of them in their own tests, asked of kvedit's.
 
-Four suites, each after one way to do the edits. They contradict each other, and LMCache's detection,
-in places; what kvedit does there is said in the tests whose names begin with `test_otherwise`, and
-in docs/lmcache.md. `maker` makes the objects; tests/interop runs all of it with vLLM's own.
+Four suites, each after one way to do the edits. They contradict each other, and LMCache's
+detection, in places; what kvedit does there is said in the tests whose names begin with
+`test_otherwise`, and in docs/lmcache.md. `maker` makes the objects; tests/interop runs all of it
+with vLLM's own.
 """
 
 import logging
@@ -227,7 +228,9 @@ def test_a_page_that_is_not_tiled_is_refused(maker, kernel_paged):
     assert codes(error) <= OTHER_BYTES and str(2 * page_of()) in str(error)
 
 
-@pytest.mark.parametrize("shape", [(4, BLOCK * 32), (4 * K, KERNEL, 32), (4, K, 2, 1, KERNEL, 8, 1, 2)])
+@pytest.mark.parametrize(
+    "shape", [(4, BLOCK * 32), (4 * K, KERNEL, 32), (4, K, 2, 1, KERNEL, 8, 1, 2)]
+)
 def test_a_rank_nobody_knows_is_whole_blocks_or_refused(maker, shape):
     """Never a shape that LMCache knows nothing of, nor kernel pages."""
     try:
@@ -241,8 +244,9 @@ def test_a_rank_nobody_knows_is_whole_blocks_or_refused(maker, shape):
 def test_states_and_attention_of_a_hybrid_are_both_edited(maker, caplog):
     caplog.set_level(logging.INFO)
     views, caches = edited(maker, hybrid(4, fused(4)))
-    assert all(tuple(view.shape[2:4]) == (BLOCK, 1) and len(view.shape) == 5 for view in views.values())
-    assert all(view.shape[0] == 4 for view in views.values())
+    for view in views.values():
+        assert len(view.shape) == 5 and view.shape[0] == 4
+        assert tuple(view.shape[2:4]) == (BLOCK, 1)
     (line,) = [each for each in caplog.records if "KV cache group edits applied" in each.msg]
     assert dict(line.args) == {"mamba-page-view": 4, "subpaged-attention-view": 1}
     assert views.keys() == caches.keys()
@@ -411,9 +415,9 @@ def test_leaves_of_a_wrapper_are_edited_one_by_one(maker):
 
 
 def test_latents_of_whole_blocks_are_left_alone(maker):
-    views, caches = edited(maker, wrapped({
-        "mla": tensor([2, 1, 1152, 512], storage="s0"),
-        "indexer": tensor([2, 1, 288, 132], dtype="uint8", storage="s1")}), kv_layout="HND")  # fmt: skip
+    given = wrapped({"mla": tensor([2, 1, 1152, 512], storage="s0"),
+                     "indexer": tensor([2, 1, 288, 132], dtype="uint8", storage="s1")})  # fmt: skip
+    views, caches = edited(maker, given, kv_layout="HND")
     assert all(views[name] is caches[name] for name in caches)
 
 
@@ -433,7 +437,7 @@ def test_otherwise_heads_before_tokens_without_a_hint(maker):
 
 
 def test_otherwise_latents_before_tokens_without_a_hint(maker):
-    """D: left alone. The axis of the one head is read as tokens then: its stride says where it is."""
+    """D: left alone. The axis of the one head is read as tokens then: its stride moves it."""
     view, given = layer(maker, alone(2, tensor([2, 1, 1152, 512]), LATENT))
     assert (tuple(view.shape), view.stride()) == ((2, 1, 1152, 512), (589824, 512, 512, 1))
     assert same_memory(maker, view, given)

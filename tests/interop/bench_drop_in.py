@@ -3,8 +3,8 @@
 
 Usage: bench_drop_in.py [ROUNDS]   (needs vllm, lmcache and an importable kvedit)
 
-Prints, for a hybrid of 64 layers whose attention is kernel-paged, the same unsplit, and others, microseconds
-of both and their ratio: the least and the median of ROUNDS (300). Rounds of the two
+Prints, for a hybrid of 64 layers whose attention is kernel-paged, the same unsplit, and others,
+microseconds of both and their ratio: the least and the median of ROUNDS (300). Rounds of the two
 alternate, so that both see the same machine. Logging is off; the proof is inside kvedit's time.
 """
 

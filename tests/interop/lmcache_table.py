@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/lmcache.md: kvedit's drop-in and LMCache's own edits on every registration.
+"""Writes the table of docs/lmcache.md: kvedit's drop-in and LMCache's own edits, on everything.
 
-Usage: lmcache_table.py [--check]   (needs vllm and lmcache). With --check nothing is written: exits 1
-when the document is not what this program writes. test_table.py asks the same.
+Usage: lmcache_table.py [--check]   (needs vllm and lmcache). With --check nothing is written: exits
+1 when the document is not what this program writes. test_table.py asks the same.
 """
 
 import sys
@@ -17,23 +17,26 @@ END = "<!-- end of what it writes -->\n"
 
 # Kind → what LMCache's own edits do, what kvedit does, who is right.
 KINDS = {
-    "same": ("views", "the same shapes, strides and dtypes, the same objects where nothing changes", "both"),
-    "slots": ("views of the right bytes, whose slots its detection miscounts: one where a block has "
-              "hundreds, heads for tokens", "views whose slots it counts rightly", "kvedit"),
-    "part": ("left as they are; a part of each block is moved, of other blocks", "whole blocks", "kvedit"),
+    "same": ("views", "the same shapes, strides and dtypes, the same objects where nothing changes",
+             "both"),
+    "slots": ("views of the right bytes, whose slots its detection miscounts: one where a block "
+              "has hundreds, heads for tokens", "views whose slots it counts rightly", "kvedit"),
+    "part": ("left as they are; a part of each block is moved, of other blocks", "whole blocks",
+             "kvedit"),
     "bytes": ("views of other bytes than the block's", "whole blocks", "kvedit"),
     "refused": ("refused", "views", "kvedit"),
     "shared": ("views with gaps, which cannot go through shared memory", "whole pages", "kvedit"),
     "rejected": ("views, which its own detection then refuses", "views", "kvedit"),
-    "moved": ("views, and it moves what is no memory of the device's, or other bytes, or counts other tokens",
-              "refused, with the reason", "kvedit"),
+    "moved": ("views, and it moves what is no memory of the device's, or other bytes, or counts "
+              "other tokens", "refused, with the reason", "kvedit"),
     "late": ("views, which its own detection then refuses", "refused, with the reason",
              "kvedit: earlier, and says what to do"),
     "neither": ("refused", "refused", "both"),
-    "guessed": ("views, of what contradicts itself or can be read in two ways", "refused, with the reason",
-                "kvedit"),
+    "guessed": ("views, of what contradicts itself or can be read in two ways",
+                "refused, with the reason", "kvedit"),
     "broken": ("refused, or views that its detection refuses", "refused, with the reason", "both"),
-    "unseen": ("views", "views", "neither can know: a placement names no storage, and a cache of no group is left out"),
+    "unseen": ("views", "views", "neither can know: a placement names no storage, and a cache of "
+               "no group is left out"),
 }  # fmt: skip
 
 
@@ -58,8 +61,10 @@ def shown(names):
     """Those of tests/registrations by name, of tests/field by number; `same` by numbers alone."""
     given = [each for each in names if not each.startswith("field/")]
     field = len(names) - len(given)
-    parts = [", ".join(f"`{each}`" if sides.MEMORY not in each else
-                       f"`{each.removesuffix(sides.MEMORY)}` in memory" for each in given)]  # fmt: skip
+    parts = [", ".join(
+        f"`{each.removesuffix(sides.MEMORY)}`" + (" in memory" if sides.MEMORY in each else "")
+        for each in given
+    )]  # fmt: skip
     if field:
         parts.append(f"{field} of `tests/field`")
     return " and ".join(part for part in parts if part)

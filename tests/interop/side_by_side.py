@@ -1,4 +1,4 @@
-"""kvedit's drop-in and LMCache's own edits on the same objects, and what is right of what they give.
+"""kvedit's drop-in and LMCache's own edits on the same objects, and what is right of both.
 
 An answer is judged by what `expected` says of a registration and by what LMCache's own detection
 makes of the views: the bytes it would move for each block, the slots and tokens it counts in one.
@@ -30,7 +30,7 @@ SERVED = None
 
 class Case:
     """A registration on a device. memory: host memory, which LMCache takes through files that are
-    shared: every cache must be dense. Else a device, also where the registration was made without."""
+    shared: every cache must be dense. Else a device, also where the engine had none."""
 
     def __init__(self, name, registration, expected, memory):
         self.name, self.registration, self.expected, self.memory = (
@@ -64,8 +64,10 @@ class Case:
     @property
     def foreign(self):
         """Layers of groups that are in host memory, or not to be moved."""
-        return [name for group in self.registration["groups"] for name in group["layers"]
-                if group.get("host_resident") or not group.get("enable_kv_transfer", True)]  # fmt: skip
+        return [
+            name for group in self.registration["groups"] for name in group["layers"]
+            if group.get("host_resident") or not group.get("enable_kv_transfer", True)
+        ]  # fmt: skip
 
 
 def on_device(registration, device):
@@ -109,8 +111,9 @@ def case(name):
 
 @dataclass
 class Answer:
-    """verdict: ``right``; ``bytes``, ``tokens`` or ``slots`` that are wrong; ``refused`` by the edits;
-    ``rejected`` by LMCache's detection of what they gave; ``guessed`` where nothing can be right."""
+    """verdict: ``right``; ``bytes``, ``tokens`` or ``slots`` that are wrong; ``refused`` by the
+    edits; ``rejected`` by LMCache's detection of what they gave; ``guessed`` where nothing can be
+    right."""
 
     verdict: str
     why: str = ""
@@ -185,7 +188,8 @@ def judge_layer(case, name, right, view, read):
         moved = moved_for(shown, read, block)
         payload, owned = of_block(right["parts"], block), owned_by(right, block)
         if not covers(moved, payload) or not covers(owned, moved):
-            return "bytes", f"{name}: block {block} of {sum_of(moved)} bytes, {sum_of(payload)} right"
+            sizes = f"{sum_of(moved)} bytes, {sum_of(payload)} right"
+            return "bytes", f"{name}: block {block} of {sizes}"
     if read["tokens"] != right["tokens"]:
         return "tokens", f"{name}: {read['tokens']} of {right['tokens']}"
     slots = min(right["slots"], right["tokens"])  # it skips by tokens and stores no part of one
@@ -196,7 +200,8 @@ def judge_layer(case, name, right, view, read):
 
 def blocks_of(count):
     """All of them, or 64 over the whole range."""
-    return sorted({round(at * (count - 1) / 63) for at in range(64)}) if count > 64 else range(count)
+    some = {round(at * (count - 1) / 63) for at in range(64)}
+    return sorted(some) if count > 64 else range(count)
 
 
 def shown_as(case, view):
@@ -248,8 +253,10 @@ def sum_of(spans):
 
 def signature(view):
     """What a consumer sees of a view, list or not."""
-    return [(str(tensor.dtype), tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset(),
-             storage_of(tensor)) for tensor in listed(view)]  # fmt: skip
+    return [
+        (str(tensor.dtype), tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset(),
+         storage_of(tensor)) for tensor in listed(view)
+    ]  # fmt: skip
 
 
 def same_views(some, other):

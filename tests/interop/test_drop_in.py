@@ -1,6 +1,6 @@
 """kvedit's drop-in under LMCache's own detection, and beside LMCache's own edits.
 
-Every registration of the tests, rebuilt with vLLM's spec classes and torch's tensors without memory.
+Every registration of the tests, rebuilt with vLLM's spec classes and tensors without memory.
 """
 
 import pytest
@@ -78,7 +78,8 @@ def test_lmcache_derives_what_was_predicted(name):
     assert ours.error is None, ours.why
     assert {layer: derived[layer] for layer in read_backs} == read_backs
     assert set(read_backs) == set(case.served) or name in NOT_SEEN
-    assert all(result.layers[layer].outcome == "excluded" for layer in set(derived) - set(read_backs))
+    more = set(derived) - set(read_backs)
+    assert all(result.layers[layer].outcome == "excluded" for layer in more)
 
 
 def test_what_is_moved_is_what_a_block_owns(name):

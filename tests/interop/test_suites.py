@@ -1,5 +1,5 @@
-"""The suites of python/tests/test_lmcache_suites.py with vLLM's spec classes and torch's tensors, and what
-LMCache's detection makes of each answer."""
+"""The suites of python/tests/test_lmcache_suites.py with vLLM's spec classes and torch's tensors,
+and what LMCache's detection makes of each answer."""
 
 import pytest
 

@@ -1,8 +1,8 @@
 """Blocks moved in memory by LMCache's own gather and scatter, through the views that kvedit gives.
 
 The engine-driven transfer of LMCache, its default without a GPU: a chunk of two blocks is gathered
-and scattered into other blocks of zeroed memory, whole, and with the first block skipped because the
-engine has it. Bytes are counted against `expected`.
+and scattered into other blocks of zeroed memory, whole, and with the first block skipped because
+the engine has it. Bytes are counted against `expected`.
 """
 
 import math
@@ -21,7 +21,9 @@ pytestmark = pytest.mark.engines
 
 
 # Never zero; of a prime length, so that no block repeats another.
-NOISE = torch.randint(1, 256, (1048573,), dtype=torch.uint8, generator=torch.Generator().manual_seed(7))
+NOISE = torch.randint(
+    1, 256, (1048573,), dtype=torch.uint8, generator=torch.Generator().manual_seed(7)
+)
 
 
 class Layer:
@@ -41,12 +43,14 @@ class Layer:
             self.shape[0] = self.blocks = 3
         last = sum((extent - 1) * step for extent, step in zip(self.shape, self.stride))
         self.size = (last + 1) * self.dtype.itemsize
-        self.reach = max([self.size, *(end for block in range(self.blocks)
-                                       for _, end in self.spans(self.right_bytes(block)))])  # fmt: skip
+        payload = [span for block in range(self.blocks)
+                   for span in self.spans(self.right_bytes(block))]  # fmt: skip
+        self.reach = max(self.size, *(end for _, end in payload))
 
     def spans(self, bytes_of_block):
         """Relative to the first byte of the view."""
-        return [(begin - self.begin, end - self.begin) for begin, end in bytes_of_block[self.storage]]
+        spans = bytes_of_block[self.storage]
+        return [(begin - self.begin, end - self.begin) for begin, end in spans]
 
     def right_bytes(self, block):
         return sides.of_block(self.right["parts"], block)
@@ -101,7 +105,8 @@ def layers(case, answer):
     for name, right in case.served.items():
         views = sides.listed(answer.views[name])
         if len(views) == 1 and answer.reads[name]["format"] != "NL_X_TWO_NB_NH_ONE_BS_HS":
-            kinds.setdefault((tuple(sides.signature(views[0])[0][:3]), right["slots"]), (name, right))
+            kind = tuple(sides.signature(views[0])[0][:3]), right["slots"]
+            kinds.setdefault(kind, (name, right))
     return [Layer(case, name, answer.views[name], right) for name, right in kinds.values()]
 
 

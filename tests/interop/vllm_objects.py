@@ -1,7 +1,7 @@
 """A registration as vLLM's connector would be given it: vLLM's own spec classes, torch's tensors.
 
-Specs are those of the installed vLLM. A registration of another version has fields that they lack, lacks
-fields that they have, or has pages that they count otherwise: then the class is derived from
+Specs are those of the installed vLLM. A registration of another version has fields that they lack,
+lacks fields that they have, or has pages that they count otherwise: then the class is derived from
 theirs, under the same name, and answers as the registration says.
 """
 
@@ -22,7 +22,8 @@ DERIVED = ("page_size_bytes", "unpadded_page_size_bytes", "real_page_size_bytes"
            "has_layer_views")  # fmt: skip
 NOT_FIELDS = ("type", "bases", "kind")
 # In place of a field that a registration leaves out and the engine needs to make a spec.
-FILLED = {"dtype": torch.uint8, "shapes": (), "dtypes": (), "kv_cache_specs": {}, "sliding_window": -1}
+FILLED = {"dtype": torch.uint8, "shapes": (), "dtypes": (), "kv_cache_specs": {},
+          "sliding_window": -1}  # fmt: skip
 # Asked of every spec that should have them.
 ALWAYS = {"kv_cache_specs", "sliding_window"}
 
