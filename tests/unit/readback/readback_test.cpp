@@ -164,8 +164,9 @@ TEST_CASE("readback: two blocks of two halves are two planes to LMCache") {
 }
 
 TEST_CASE("readback: halves with other bytes between blocks would be refused") {
-  const RegistrationData data =
+  RegistrationData data =
       one_layer("NHD", tensor("bfloat16", {4, 2, 16, 2, 8}, {700, 256, 16, 8, 1}));
+  data.placements.push_back({"storage of a", {"a"}, 0, 0, 1400});
   CHECK(edited(data).layer(0).read_back() ==
         ReadBack{"NL_X_NB_BS_NH_CS", 1, 4, 16, 1, 32, 1024, 1400});
   check_error(edited(with_twin(data)), "b", {{"stride", 700}, {"tight", 512}});
@@ -175,6 +176,7 @@ TEST_CASE("readback: axes that it has no format for") {
   RegistrationData data = dense();
   data.groups[0].spec = spec("FullAttentionSpec", 16, 1024);
   add(data, "a", contiguous("bfloat16", {4, 512}));
+  data.placements.push_back({"storage of a", {"a"}, 0, 0, 1024});
   CHECK(edited(data).layer(0).read_back() ==
         ReadBack{"NL_X_NB_NH_BS_CS", 1, 4, 16, 1, 32, 1024, 1024});
   check_error(edited(with_twin(data)), "b", {{"rank", 2}});
