@@ -73,22 +73,8 @@ class Census {
       else if (!index_.layers[l].spec->has_layer_views)
         leave_out(l, "no-layer-view");
       else if (const std::int32_t twin = index_.layers[l].twin; twin >= 0)
-        leave_out_twin(l, static_cast<std::size_t>(twin));
+        leave_out(l, text("shares ", edit_.layers[static_cast<std::size_t>(twin)].name));
     }
-  }
-
-  void leave_out_twin(std::size_t layer, std::size_t twin) {
-    const std::string_view owner = edit_.layers[twin].name;
-    leave_out(layer, text("shares ", owner));
-    if (index_.layers[layer].placement >= 0 || index_.layers[twin].placement >= 0) return;
-    findings_.add(edit_.layers[layer], "",
-                  {Code::overlap,
-                   text("its tensors are the very ones of layer ", owner,
-                        " of the same group, and no placement says so; it is left out as a layer "
-                        "that shares that cache. If it has a cache of its own, the registration "
-                        "has the wrong tensor for it"),
-                   {{"shares", std::string(owner)}},
-                   Severity::warning});
   }
 
   void leave_out(std::size_t layer, std::string reason) {

@@ -55,11 +55,6 @@ class Pipeline {
       report(text("\"", *name, "\" is named twice; a layer, cache or storage has one name"));
     if (data_.num_blocks <= 0 && index_.layers.empty())  // else its layers say so
       report(text("num_blocks is ", data_.num_blocks, "; it must be positive"));
-    for (const Storage& storage : data_.storages)
-      if (storage.nbytes < 0 || storage.nbytes > farthest)
-        report(text("storage ", storage.name, " has nbytes ", storage.nbytes,
-                    storage.nbytes < 0 ? ", and none has fewer than 0" : ", more than 2^61",
-                    "; give the size of the whole allocation in bytes"));
     const std::pair<const char*, std::int64_t> ranks[] = {
         {"tp", data_.parallel.tp},
         {"pp", data_.parallel.pp},
@@ -160,6 +155,7 @@ class Pipeline {
 
   void settle(std::size_t l) {
     LayerEntry& entry = edit_.layers[l];
+    if (index_.layers[l].twin >= 0 && excluded(l)) return doubt_twin(l);
     if (entry.layer_class < 0 || refused_[static_cast<std::size_t>(entry.group)]) return;
     const LayerClass& of = edit_.classes[static_cast<std::size_t>(entry.layer_class)];
     std::optional<Failure> failure;
@@ -172,6 +168,22 @@ class Pipeline {
     const bool scratch =
         !of.facts.spec->prefix_cacheable && edit_.options.purpose == Purpose::prefix;
     entry.outcome = scratch ? Outcome::scratch : of.rule >= 0 ? Outcome::edited : Outcome::passed;
+  }
+
+  /// A layer left out for another's tensors, where nothing but the tensors says that they share.
+  void doubt_twin(std::size_t l) {
+    const auto twin = static_cast<std::size_t>(index_.layers[l].twin);
+    const bool placed = index_.layers[l].placement >= 0 || index_.layers[twin].placement >= 0;
+    const LayerEntry& owner = edit_.layers[twin];
+    if (placed || owner.outcome == Outcome::failed || excluded(twin)) return;
+    findings_.add(edit_.layers[l], "",
+                  {Code::overlap,
+                   text("its tensors are the very ones of layer ", owner.name,
+                        " of the same group, and no placement says so; it is left out as a layer "
+                        "that shares that cache. If it has a cache of its own, the registration "
+                        "has the wrong tensor for it"),
+                   {{"shares", std::string(owner.name)}},
+                   Severity::warning});
   }
 
   void keep_apart(std::size_t g, std::int64_t& steps) {

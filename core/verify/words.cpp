@@ -137,10 +137,12 @@ std::string head(const Result& result, const Report& report) {
   if (!data.engine_name.empty())
     words << " on " << printable(data.engine_name) << " " << printable(data.engine_version);
   if (!data.layout.empty()) words << ", layout " << data.layout;
-  words << ", " << data.num_blocks << " blocks, profile " << to_text(result.options().profile)
-        << ", purpose " << to_text(result.options().purpose) << "\n";
+  words << ", " << data.num_blocks << (data.num_blocks == 1 ? " block" : " blocks") << ", profile "
+        << to_text(result.options().profile) << ", purpose " << to_text(result.options().purpose)
+        << "\n";
   if (moved == 0)
-    words << "nothing moved: every layer asked for is excluded";
+    words << (result.layer_count() == 0 ? "nothing moved: there are no layers"
+                                        : "nothing moved: every layer asked for is excluded");
   else if (report.ok())
     words << "ok: " << counted(moved, "layer", "layers")
           << " stored, wiped, brought back under other block ids";

@@ -20,27 +20,26 @@ void each(PyObject* list, Visit visit) {
   for (Py_ssize_t i = 0; i < size; ++i) visit(i, PyList_GetItem(list, i));
 }
 
-// Specs by the tuples they are made of: layers and groups share them.
+// Reads each tuple of a spec once: layers and groups share them. The specs it knows are those it
+// filled in, which stay where they are.
 class Specs {
  public:
-  const Spec& of(PyObject* given, const std::string& where) {
-    const auto found = known_.find(given);
-    return found != known_.end() ? found->second
-                                 : known_.emplace(given, to_spec(given, where)).first->second;
+  void read(PyObject* given, const std::string& where, Spec& into) {
+    const auto [found, added] = known_.try_emplace(given, &into);
+    into = added ? to_spec(given, where) : *found->second;
   }
 
  private:
-  std::unordered_map<PyObject*, Spec> known_;
+  std::unordered_map<PyObject*, const Spec*> known_;
 };
 
-Group to_group(PyObject* given, const std::string& where, Specs& specs) {
-  Group group;
+void read_group(PyObject* given, const std::string& where, Specs& specs, Group& group) {
   group.layers = to_texts(item(given, 0), where + "/layers");
-  group.spec = specs.of(item(given, 1), where + "/spec");
+  specs.read(item(given, 1), where + "/spec", group.spec);
   PyObject *name = nullptr, *spec = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(item(given, 2), &at, &name, &spec);) {
     const std::string layer = to_text(name, where + "/layer_specs");
-    group.layer_specs.emplace(layer, specs.of(spec, where + "/layer_specs/" + layer));
+    specs.read(spec, where + "/layer_specs/" + layer, group.layer_specs[layer]);
   }
   group.enable_kv_transfer = to_boolean(item(given, 3), where + "/enable_kv_transfer");
   group.host_resident = to_boolean(item(given, 4), where + "/host_resident");
@@ -48,7 +47,6 @@ Group to_group(PyObject* given, const std::string& where, Specs& specs) {
   group.role = to_text(item(given, 6), where + "/role");
   if (item(given, 7) != Py_None)
     group.num_blocks = to_integer(item(given, 7), where + "/num_blocks");
-  return group;
 }
 
 Placement to_placement(PyObject* given, const std::string& where) {
@@ -71,12 +69,12 @@ std::vector<LiveStorage> add_caches(PyObject* given, RegistrationData& data) {
   each(given, [&](Py_ssize_t, PyObject* pair) {
     Cache cache;
     cache.layer = to_text(item(pair, 0), "/caches");
-    const GivenTensors tensors = given_tensors(item(pair, 1));
-    cache.is_list = tensors.is_list;
-    cache.tensors.reserve(tensors.tensors.size());
-    for (PyObject* tensor : tensors.tensors) {
-      const auto at = static_cast<std::ptrdiff_t>(cache.tensors.size());
-      TensorFacts facts = reader.read(tensor, {"/caches/", cache.layer, tensors.is_list ? at : -1});
+    const GivenTensors tensors(item(pair, 1));
+    cache.is_list = tensors.is_list();
+    cache.tensors.reserve(tensors.size());
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+      const std::ptrdiff_t at = cache.is_list ? static_cast<std::ptrdiff_t>(t) : -1;
+      TensorFacts facts = reader.read(tensors[t], {"/caches/", cache.layer, at});
       cache.tensors.push_back({*facts.dtype, std::move(facts.shape), std::move(facts.stride),
                                facts.storage_offset, storage_name(facts.storage)});
     }
@@ -92,7 +90,9 @@ std::vector<LiveStorage> add_caches(PyObject* given, RegistrationData& data) {
 // Each placement lies in the storage of the first of its layers that has a tensor; one without such
 // a layer says nothing of what is registered and is left out.
 void place(RegistrationData& data) {
+  if (data.placements.empty()) return;
   std::unordered_map<std::string_view, const Cache*> by_name;
+  by_name.reserve(data.caches.size());
   for (const Cache& cache : data.caches) by_name.emplace(cache.layer, &cache);
   std::vector<Placement> placed;
   for (Placement& placement : data.placements) {
@@ -126,8 +126,9 @@ Captured capture(PyObject* facts) {
   RegistrationData& data = captured.data;
   set_head(facts, data);
   Specs specs;
+  data.groups.resize(static_cast<std::size_t>(PyList_Size(item(facts, 6))));
   each(item(facts, 6), [&](Py_ssize_t at, PyObject* group) {
-    data.groups.push_back(to_group(group, numbered("groups", at), specs));
+    read_group(group, numbered("groups", at), specs, data.groups[static_cast<std::size_t>(at)]);
   });
   each(item(facts, 7), [&](Py_ssize_t at, PyObject* placement) {
     data.placements.push_back(to_placement(placement, numbered("placements", at)));

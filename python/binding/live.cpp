@@ -67,7 +67,7 @@ LiveCaches::LiveCaches(const Registration& registration, PyObject* caches,
     PyObject* pair = PyList_GetItem(caches, static_cast<Py_ssize_t>(i));
     PyObject* given = item(pair, 1);
     layers_.push_back(
-        {&data_.caches[i], Ref::share(item(pair, 0)), Ref::share(given), given_tensors(given)});
+        {&data_.caches[i], Ref::share(item(pair, 0)), Ref::share(given), GivenTensors(given)});
   }
 }
 
@@ -78,13 +78,13 @@ void LiveCaches::add(PyObject* name, PyObject* given) {
     refuse(layer,
            "a tensor is given for a layer that was not registered: make the registration "
            "again from these caches");
-  LiveLayer live{found->second, Ref::share(name), Ref::share(given), given_tensors(given)};
-  if (live.tensors.tensors.size() != live.cache->tensors.size())
-    refuse(layer, std::to_string(live.tensors.tensors.size()) + " tensors given, " +
+  LiveLayer live{found->second, Ref::share(name), Ref::share(given), GivenTensors(given)};
+  if (live.tensors.size() != live.cache->tensors.size())
+    refuse(layer, std::to_string(live.tensors.size()) + " tensors given, " +
                       std::to_string(live.cache->tensors.size()) +
                       " registered: give all tensors of the layer, in registration order");
-  for (std::size_t i = 0; i < live.tensors.tensors.size(); ++i)
-    compare(live, i, reader_.read(live.tensors.tensors[i], {"layer ", layer}));
+  for (std::size_t i = 0; i < live.tensors.size(); ++i)
+    compare(live, i, reader_.read(live.tensors[i], {"layer ", layer}));
   by_name_.emplace(live.cache->layer, layers_.size());
   layers_.push_back(std::move(live));
 }

@@ -33,6 +33,12 @@ std::vector<std::int64_t> integers(const Ref& given, const Where& where, std::st
   return values;
 }
 
+std::int64_t address(const Ref& given) {
+  const auto value = static_cast<std::int64_t>(PyLong_AsUnsignedLongLongMask(given.get()));
+  if (PyErr_Occurred()) throw Raised{};
+  return value;
+}
+
 // What a tensor raised becomes an error that names the layer.
 [[noreturn]] void no_tensor(PyObject* object, const Where& where) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
@@ -76,11 +82,20 @@ TensorReader::TensorReader()
 TensorFacts TensorReader::read(PyObject* tensor, const Where& where) {
   TensorFacts facts;
   try {
-    facts.dtype = &dtype_of(tensor, where);
-    facts.shape = integers(attribute(tensor, shape_), where, "/shape");
-    facts.stride = integers(call(tensor, stride_), where, "/stride");
     facts.storage_offset = integer(call(tensor, offset_).get(), where, "/storage_offset");
-    facts.storage = storage_of(tensor, facts, where);
+    if (const std::optional<Exchanged> shown = exchange_.read(tensor)) {
+      facts.dtype = &dtype_of(tensor, shown->dtype, where);
+      facts.shape.assign(shown->shape.begin(), shown->shape.end());
+      facts.stride.assign(shown->stride.begin(), shown->stride.end());
+      facts.storage = storage_of(tensor, facts, shown->data, shown->device, where);
+    } else {
+      facts.dtype = &dtype_of(tensor, where);
+      facts.shape = integers(attribute(tensor, shape_), where, "/shape");
+      facts.stride = integers(call(tensor, stride_), where, "/stride");
+      const std::int64_t data = address(call(tensor, data_ptr_));
+      const std::int64_t device = integer(call(tensor, get_device_).get(), where, "/device");
+      facts.storage = storage_of(tensor, facts, data, device, where);
+    }
   } catch (const Raised&) {
     no_tensor(tensor, where);
   }
@@ -116,12 +131,14 @@ Ref TensorReader::storage_object(PyObject* tensor) const {
   return call(tensor, storage_name_);
 }
 
-std::size_t TensorReader::storage_of(PyObject* tensor, const TensorFacts& facts,
-                                     const Where& where) {
-  const Ref pointer = call(tensor, data_ptr_);
-  const auto data = static_cast<std::int64_t>(PyLong_AsUnsignedLongLongMask(pointer.get()));
-  if (PyErr_Occurred()) throw Raised{};
-  const std::int64_t device = integer(call(tensor, get_device_).get(), where, "/device");
+const DType& TensorReader::dtype_of(PyObject* tensor, std::uint32_t exchanged, const Where& where) {
+  const auto found = exchanged_dtypes_.try_emplace(exchanged, nullptr).first;
+  if (!found->second) found->second = &dtype_of(tensor, where);
+  return *found->second;
+}
+
+std::size_t TensorReader::storage_of(PyObject* tensor, const TensorFacts& facts, std::int64_t data,
+                                     std::int64_t device, const Where& where) {
   std::int64_t begin = 0, skipped = 0;
   if (__builtin_mul_overflow(facts.storage_offset, static_cast<std::int64_t>(facts.dtype->itemsize),
                              &skipped))
@@ -132,9 +149,7 @@ std::size_t TensorReader::storage_of(PyObject* tensor, const TensorFacts& facts,
   std::array<std::int64_t, 3> key{memory, device, begin};
   if (!memory) {
     storage = storage_object(tensor);
-    const Ref identity = Ref::take(PyObject_GetAttrString(storage.get(), "_cdata"));
-    key[2] = static_cast<std::int64_t>(PyLong_AsUnsignedLongLongMask(identity.get()));
-    if (PyErr_Occurred()) throw Raised{};
+    key[2] = address(Ref::take(PyObject_GetAttrString(storage.get(), "_cdata")));
     begin = 0;
   }
   const auto [found, added] = numbers_.try_emplace(key, storages_.size());
@@ -148,18 +163,17 @@ std::size_t TensorReader::storage_of(PyObject* tensor, const TensorFacts& facts,
   return found->second;
 }
 
-GivenTensors given_tensors(PyObject* given) {
-  GivenTensors result;
-  const bool list = PyList_Check(given) != 0;
-  result.is_list = list || PyTuple_Check(given) != 0;
-  if (!result.is_list) {
-    result.tensors.push_back(given);
-    return result;
-  }
-  const Py_ssize_t size = list ? PyList_Size(given) : PyTuple_Size(given);
-  for (Py_ssize_t i = 0; i < size; ++i)
-    result.tensors.push_back(list ? PyList_GetItem(given, i) : PyTuple_GetItem(given, i));
-  return result;
+std::size_t GivenTensors::size() const {
+  if (!is_list()) return 1;
+  return static_cast<std::size_t>(in_list_ ? PyList_Size(given_) : PyTuple_Size(given_));
+}
+
+PyObject* GivenTensors::operator[](std::size_t at) const {
+  if (!is_list()) return given_;
+  const auto index = static_cast<Py_ssize_t>(at);
+  PyObject* found = in_list_ ? PyList_GetItem(given_, index) : PyTuple_GetItem(given_, index);
+  if (!found) throw Raised{};
+  return found;
 }
 
 }  // namespace kvedit::python

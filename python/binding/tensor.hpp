@@ -11,11 +11,12 @@
 
 #include <kvedit/registration.hpp>
 
+#include "exchange.hpp"
 #include "object.hpp"
 
 namespace kvedit::python {
 
-/// What a live tensor says of itself; read by attribute, so that no torch is needed.
+/// What a live tensor says of itself; read by attribute or DLPack, so that no torch is needed.
 struct TensorFacts {
   const DType* dtype = nullptr;  ///< lives as long as the reader
   std::vector<std::int64_t> shape, stride;
@@ -50,20 +51,33 @@ class TensorReader {
 
  private:
   const DType& dtype_of(PyObject* tensor, const Where& where);
-  std::size_t storage_of(PyObject* tensor, const TensorFacts& facts, const Where& where);
+  /// A dtype of DLPack is one dtype of the tensors' class.
+  const DType& dtype_of(PyObject* tensor, std::uint32_t exchanged, const Where& where);
+  std::size_t storage_of(PyObject* tensor, const TensorFacts& facts, std::int64_t data,
+                         std::int64_t device, const Where& where);
   Ref storage_object(PyObject* tensor) const;
 
+  Exchange exchange_;
   Ref dtype_, shape_, stride_, offset_, data_ptr_, get_device_, untyped_, storage_name_;
   std::map<PyObject*, std::pair<Ref, DType>> dtypes_;
+  std::map<std::uint32_t, const DType*> exchanged_dtypes_;
   std::map<std::array<std::int64_t, 3>, std::size_t> numbers_;
   std::vector<LiveStorage> storages_;
 };
 
 /// The tensors of one layer: one, or those of a list or tuple. Borrowed from `given`.
-struct GivenTensors {
-  std::vector<PyObject*> tensors;
-  bool is_list = false;
+class GivenTensors {
+ public:
+  explicit GivenTensors(PyObject* given)
+      : given_(given), in_list_(PyList_Check(given) != 0), in_tuple_(PyTuple_Check(given) != 0) {}
+
+  bool is_list() const { return in_list_ || in_tuple_; }
+  std::size_t size() const;
+  PyObject* operator[](std::size_t at) const;
+
+ private:
+  PyObject* given_;
+  bool in_list_, in_tuple_;
 };
-GivenTensors given_tensors(PyObject* given);
 
 }  // namespace kvedit::python

@@ -6,13 +6,13 @@
 namespace kvedit::python {
 namespace {
 
-std::string json_of(PyObject* object, const std::string& where) {
+std::string json_of(PyObject* object) {
   const Ref json = Ref::take(PyImport_ImportModule("json"));
   const Ref made = Ref::take(PyObject_CallMethod(json.get(), "dumps", "O", object));
-  return to_text(made.get(), where);
+  return to_text(made.get(), "");
 }
 
-Value integer_value(PyObject* object, const std::string& where) {
+Value integer_value(PyObject* object) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
   if (value == -1 && overflow == 0 && PyErr_Occurred()) throw Raised{};
@@ -22,48 +22,75 @@ Value integer_value(PyObject* object, const std::string& where) {
     if (!PyErr_Occurred()) return Value::json(std::to_string(large));
     PyErr_Clear();
   }
-  throw Failed{{where, "an int that does not fit in 64 bits"}};
+  throw Failed{{"", "an int that does not fit in 64 bits"}};
 }
 
-Value list_value(PyObject* object, const std::string& where, int depth) {
-  if (depth <= 0) throw Failed{{where, "lists in lists deeper than 60 levels"}};
+constexpr int deepest = 60;
+
+// None, bool, int, float, str, lists and tuples of these; a dict becomes its JSON text.
+// What fails is told from here: "/1" in a list.
+Value to_value(PyObject* object, int depth = deepest);
+
+// Names the part in what fails within it; paths are made only then.
+template <class Part>
+Value to_part(PyObject* object, int depth, Part part) {
+  try {
+    return to_value(object, depth);
+  } catch (Failed& failed) {
+    failed.error.where = "/" + part() + failed.error.where;
+    throw;
+  }
+}
+
+Value list_value(PyObject* object, int depth) {
+  if (depth <= 0) throw Failed{{"", "lists in lists deeper than 60 levels"}};
   std::vector<Value> items;
   const Py_ssize_t size = PySequence_Size(object);
   check(static_cast<int>(size < 0 ? -1 : 0));
   for (Py_ssize_t i = 0; i < size; ++i) {
     const Ref each = Ref::take(PySequence_GetItem(object, i));
-    items.push_back(to_value(each.get(), where + "/" + std::to_string(i), depth - 1));
+    items.push_back(to_part(each.get(), depth - 1, [i] { return std::to_string(i); }));
   }
   return Value::of(std::move(items));
 }
 
-}  // namespace
-
-Value to_value(PyObject* object, const std::string& where, int depth) {
+Value to_value(PyObject* object, int depth) {
   if (object == Py_None) return {};
   if (PyBool_Check(object)) return Value::of(object == Py_True);
-  if (PyLong_Check(object)) return integer_value(object, where);
-  if (PyUnicode_Check(object)) return Value::of(std::string_view(to_text(object, where)));
-  if (PyList_Check(object) || PyTuple_Check(object)) return list_value(object, where, depth);
-  if (PyDict_Check(object)) return Value::json(json_of(object, where));
+  if (PyLong_Check(object)) return integer_value(object);
+  if (PyUnicode_Check(object)) return Value::of(std::string_view(to_text(object, "")));
+  if (PyList_Check(object) || PyTuple_Check(object)) return list_value(object, depth);
+  if (PyDict_Check(object)) return Value::json(json_of(object));
   if (PyFloat_Check(object)) {
     const double value = PyFloat_AsDouble(object);
     if (std::isfinite(value)) return Value::of(value);
-    throw Failed{{where, "a float that is not finite"}};
+    throw Failed{{"", "a float that is not finite"}};
   }
-  throw Failed{{where, type_name(object) + ", which is no value of a spec field"}};
+  throw Failed{{"", type_name(object) + ", which is no value of a spec field"}};
 }
 
-Spec to_spec(PyObject* given, const std::string& where) {
+std::vector<Attribute> to_attributes(PyObject* fields) {
   std::vector<Attribute> attributes;
-  PyObject* fields = item(given, 2);
   PyObject *name = nullptr, *value = nullptr;
   Py_ssize_t at = 0;
   attributes.reserve(static_cast<std::size_t>(PyDict_Size(fields)));
   while (PyDict_Next(fields, &at, &name, &value)) {
-    std::string field = to_text(name, where);
-    Value read = to_value(value, where + "/" + field);
+    std::string field = to_text(name, "");
+    Value read = to_part(value, deepest, [&] { return field; });
     attributes.push_back({std::move(field), std::move(read)});
+  }
+  return attributes;
+}
+
+}  // namespace
+
+Spec to_spec(PyObject* given, const std::string& where) {
+  std::vector<Attribute> attributes;
+  try {
+    attributes = to_attributes(item(given, 2));
+  } catch (Failed& failed) {
+    failed.error.where = where + failed.error.where;
+    throw;
   }
   Expected<Spec> spec =
       make_spec(to_text(item(given, 0), where + "/type"),

@@ -1,5 +1,7 @@
 #include "views.hpp"
 
+#include <tuple>
+
 namespace kvedit::python {
 namespace {
 
@@ -60,7 +62,19 @@ class ViewMaker {
         torch_(torch),
         as_strided_(Ref::take(PyUnicode_InternFromString("as_strided"))) {}
 
+  /// Layers that show the same bytes in the same way (groups lie over each other) get one tensor.
   Ref make(const LiveLayer& layer, const View& view) {
+    const Shown shown(view.storage, view.storage_offset, view.shape.data(), view.stride.data());
+    Ref& made = made_[shown];
+    if (!made) made = made_anew(layer, view);
+    return made;
+  }
+
+ private:
+  // Shape and stride are the class' own, which tell its dtype too.
+  using Shown = std::tuple<std::int32_t, std::int64_t, const std::int64_t*, const std::int64_t*>;
+
+  Ref made_anew(const LiveLayer& layer, const View& view) {
     const std::string& name = layer.cache->layer;
     const LiveStorage& storage = live_.storages()[static_cast<std::size_t>(view.storage)];
     const std::optional<std::int64_t> end = end_of(view);
@@ -69,16 +83,18 @@ class ViewMaker {
                                          (end ? std::to_string(*end) : "2^63 or beyond") +
                                          " of a storage of " + std::to_string(storage.nbytes) +
                                          " bytes: please report this with the registration"}};
-    PyObject* tensor = layer.tensors.tensors[view.tensor];
+    PyObject* tensor = layer.tensors[view.tensor];
     const Tensor& registered = layer.cache->tensors[view.tensor];
-    const Ref base = *view.dtype == registered.dtype ? Ref::share(tensor)
-                                                     : whole_storage(name, tensor, view, storage);
+    const bool own = *view.dtype == registered.dtype;
+    const Ref base = own ? Ref::share(tensor) : whole_storage(name, tensor, view, storage);
+    Ref offset;  // left out, it is the tensor's own, which torch reads more quickly
+    if (!own || view.storage_offset != registered.storage_offset)
+      offset = number(view.storage_offset);
     return Ref::take(PyObject_CallMethodObjArgs(base.get(), as_strided_.get(),
                                                 shape_.of(view.shape), stride_.of(view.stride),
-                                                number(view.storage_offset).get(), nullptr));
+                                                offset.get(), nullptr));
   }
 
- private:
   // A tensor over the whole storage in another dtype; it never asks for more bytes than there are,
   // which torch would answer with other memory.
   Ref whole_storage(const std::string& layer, PyObject* tensor, const View& view,
@@ -125,6 +141,7 @@ class ViewMaker {
   PyObject* torch_;
   Ref as_strided_;
   LastTuple shape_, stride_;
+  std::map<Shown, Ref> made_;
   std::map<std::pair<std::int32_t, std::string>, Ref> bases_;
 };
 
@@ -144,6 +161,19 @@ Ref views_of(const LayerResult& result, const LiveLayer& layer, ViewMaker& maker
   return list;
 }
 
+constexpr std::size_t no_layer = SIZE_MAX;
+
+// [cache] → its layer of the result.
+std::vector<std::size_t> layer_numbers(const Result& result, std::size_t caches) {
+  std::vector<std::size_t> numbers(caches, no_layer);
+  for (std::size_t i = 0; i < result.layer_count(); ++i) {
+    const std::int32_t cache = result.layer(i).cache();
+    if (cache >= 0 && numbers[static_cast<std::size_t>(cache)] == no_layer)
+      numbers[static_cast<std::size_t>(cache)] = i;
+  }
+  return numbers;
+}
+
 }  // namespace
 
 Ref make_views(const Result& result, PyObject* caches, PyObject* torch) {
@@ -152,14 +182,13 @@ Ref make_views(const Result& result, PyObject* caches, PyObject* torch) {
 
 Ref make_views(const Result& result, const LiveCaches& live, PyObject* torch) {
   ViewMaker maker(live, torch);
-  std::unordered_map<std::string_view, std::size_t> numbers;
-  numbers.reserve(result.layer_count());
-  for (std::size_t i = 0; i < result.layer_count(); ++i) numbers.emplace(result.layer(i).name(), i);
+  const std::vector<Cache>& caches = result.registration().data().caches;
+  const std::vector<std::size_t> numbers = layer_numbers(result, caches.size());
   Ref views = Ref::take(PyDict_New());
   for (const LiveLayer& layer : live.layers()) {
-    const auto found = numbers.find(layer.cache->layer);
+    const std::size_t number = numbers[static_cast<std::size_t>(layer.cache - caches.data())];
     const Ref made =
-        found == numbers.end() ? layer.given : views_of(result.layer(found->second), layer, maker);
+        number == no_layer ? layer.given : views_of(result.layer(number), layer, maker);
     check(PyDict_SetItem(views.get(), layer.name.get(), made.get()));
   }
   return views;

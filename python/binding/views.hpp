@@ -9,7 +9,7 @@ namespace kvedit::python {
 
 /// The views of a result over the caller's tensors: dict of layer → tensor or list of tensors, in
 /// the order of `caches`. A layer that shows nothing else than its registered tensors gets the very
-/// object that was given.
+/// object that was given; layers that show the same bytes in the same way get one tensor.
 /// @param caches  mapping of layer → tensor, or list of tensors; exactly the registered layers
 /// @param torch   the torch module
 /// Throws when the tensors are not those of the registration: dtype, shape, stride, offset;

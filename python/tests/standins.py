@@ -77,7 +77,8 @@ class Tensor:
     def untyped_storage(self):
         return self.storage
 
-    def as_strided(self, shape, stride, offset):
+    def as_strided(self, shape, stride, offset=None):
+        offset = self.offset if offset is None else offset
         last = offset + sum((extent - 1) * step for extent, step in zip(shape, stride))
         if (last + 1) * self.dtype.itemsize > self.storage.nbytes():
             raise RuntimeError("out of bounds")

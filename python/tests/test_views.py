@@ -1,7 +1,9 @@
 """Views over live tensors: torch's when there is one, else stand-ins that answer like them."""
 
 import gc
+import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -297,3 +299,59 @@ def test_no_view_can_leave_its_storage(host):
         last = sum((extent - 1) * step for extent, step in zip(view.shape, view.stride()))
         end = view.storage_offset() + last + 1
         assert end <= untyped(view).nbytes() == given.facts["storages"]["s0"]["nbytes"]
+
+
+def test_layers_that_show_the_same_bytes_alike_get_one_tensor(host, maker):
+    """Groups lie over each other: layer 0 of three groups of states, and of attention, at one place."""
+    given = GIVEN["qwen3.5-27b-aiter"]
+    registration = kvedit.Registration.from_json(given.text)
+    views = host.edit(registration).views(maker.caches(given.facts))
+    states = [views[f"model.layers.{number}.linear_attn"] for number in (0, 1, 2)]
+    assert states[0] is states[1] is states[2]
+    assert views["model.layers.4.linear_attn"] is not states[0]
+    attention = views["model.layers.3.self_attn.attn"]
+    assert attention is not states[0] and len({id(view) for view in views.values()}) == 32
+
+
+@pytest.mark.torch
+def test_tensors_read_at_once_and_by_attribute_are_the_same():
+    """torch's own class shows all in one call (2.10 and later); a subclass may answer otherwise."""
+    if torch is None:
+        pytest.skip("no torch")
+
+    class Asked(torch.Tensor):
+        pass
+
+    memory = torch.zeros(1 << 16, dtype=torch.uint8)
+    whole = memory.view(torch.bfloat16)
+    tensors = {
+        "offset": whole[48:].as_strided((3, 5, 7), (1024, 7, 1)),
+        "permuted": whole.as_strided((4, 2, 8), (64, 1, 2), 96),
+        "bytes": memory[:4096].view(4, 1024),
+        "float8": memory[64:128].view(torch.float8_e4m3fn),
+        "bool": memory[128:256].view(torch.bool),
+        "complex": memory[512:1024].view(torch.complex64),
+        "scalar": memory[9],
+        "other": torch.zeros(4, 4, dtype=torch.int64),
+        "empty": torch.zeros(0, 4),
+        "no memory": torch.zeros(4, 4, device="meta"),
+        "list": [whole.view(2, -1)[1], torch.zeros(8, dtype=torch.float16)],
+    }
+    asked = {
+        name: [each.as_subclass(Asked) for each in given] if isinstance(given, list)
+        else given.as_subclass(Asked)
+        for name, given in tensors.items()
+    }  # fmt: skip
+    config = SimpleNamespace(kv_cache_groups=[], num_blocks=4)
+    registration = kvedit.Registration.from_vllm(config, tensors)
+    assert registration.to_json() == kvedit.Registration.from_vllm(config, asked).to_json()
+    facts = json.loads(registration.to_json())["caches"]
+    for name, tensor in tensors.items():
+        for got, each in zip(*([given] if not isinstance(given, list) else given
+                               for given in (facts[name], tensor))):  # fmt: skip
+            assert got["shape"] == list(each.shape) and got["stride"] == list(each.stride())
+            assert got["storage_offset"] == each.storage_offset()
+            assert f"torch.{got['dtype']}" == str(each.dtype)
+
+    mixed = {name: (asked if at % 2 else tensors)[name] for at, name in enumerate(tensors)}
+    assert registration.to_json() == kvedit.Registration.from_vllm(config, mixed).to_json()

@@ -103,6 +103,26 @@ class Verify(Cli):
         self.assertTrue(scratch)
         self.assertTrue(all(layer["ok"] and layer["payload_bytes"] > 0 for layer in scratch))
 
+    def test_nothing_to_move(self):
+        path = self.file({"schema": "kvedit.registration/1", "num_blocks": 1, "groups": [],
+                          "storages": {}, "caches": {}})
+        text = self.good("verify", path)
+        self.assertIn("1 block, ", text)
+        self.assertIn("nothing moved: there are no layers", text)
+
+    def test_warnings_are_shown(self):
+        other = registration()
+        other["groups"].append(json.loads(json.dumps(other["groups"][0])))
+        other["groups"][1]["layers"] = ["other"]
+        other["caches"]["other"] = {**other["caches"][KERNEL_PAGED], "storage_offset": 16384}
+        other["storages"]["s0"]["nbytes"] += 32768
+        text = self.good("verify", self.file(other))
+        self.assertTrue(text.startswith("warning overlap: layer other of group 1 keeps block 0"), text)
+        self.assertIn("bytes under different ids; groups were moved one at a time", text)
+        report = self.report(self.file(other))
+        self.assertGreater(report["together"]["shared_bytes"], 0)
+        self.assertEqual(report["problems"][0]["facts"]["other_block"], 1)
+
     def test_blocks_and_seed(self):
         path = REGISTRATIONS / "live-v0320-llama.json"
         self.assertEqual(self.good("verify", path, "--seed", 7),

@@ -161,6 +161,7 @@ class KVEDIT_API LayerResult {
  public:
   std::string_view name() const;
   std::int32_t group() const;  ///< -1: in no group
+  std::int32_t cache() const;  ///< index into the registration's caches; -1: none registered
   Outcome outcome() const;
   std::string_view rule() const;    ///< id of the rule that claimed it, or empty
   std::string_view reason() const;  ///< why it is excluded, or empty

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <string_view>
 #include <unordered_map>
 
@@ -11,32 +13,61 @@
 namespace kvedit {
 namespace {
 
-using Names = std::unordered_map<std::string_view, std::int32_t>;
-
-/// Numbers named things; names seen before go to `repeated` and keep their first number.
+/// Numbers named things from 0 on; a name keeps its first number. Open addressing, at most half
+/// full.
 class Numbering {
  public:
-  explicit Numbering(std::vector<const std::string*>& repeated) : repeated_(repeated) {}
+  explicit Numbering(std::size_t names) : slots_(std::bit_ceil(2 * names + 1)) {}
 
-  void add(const std::string& name) {
-    const auto number = static_cast<std::int32_t>(count_++);
-    if (!numbers_.emplace(name, number).second) repeated_.push_back(&name);
+  /// @return whether the name is new
+  bool add(const std::string& name) {
+    Slot& slot = slots_[slot_of(name)];
+    const std::int32_t number = count_++;
+    if (slot.name) return false;
+    slot = {&name, number};
+    return true;
   }
-  std::int32_t find(std::string_view name) const {
-    const auto found = numbers_.find(name);
-    return found == numbers_.end() ? -1 : found->second;
-  }
+  std::int32_t find(std::string_view name) const { return slots_[slot_of(name)].number; }
 
  private:
-  Names numbers_;
-  std::size_t count_ = 0;
-  std::vector<const std::string*>& repeated_;
+  struct Slot {
+    const std::string* name = nullptr;
+    std::int32_t number = -1;
+  };
+
+  std::size_t slot_of(std::string_view name) const {
+    std::size_t at = std::hash<std::string_view>()(name) & (slots_.size() - 1);
+    while (slots_[at].name && *slots_[at].name != name) at = (at + 1) & (slots_.size() - 1);
+    return at;
+  }
+
+  std::vector<Slot> slots_;
+  std::int32_t count_ = 0;
 };
+
+/// Of all `things`; names seen before go to `repeated`.
+template <class Thing>
+Numbering numbered(const std::vector<Thing>& things, std::string Thing::*name,
+                   std::vector<const std::string*>& repeated) {
+  Numbering numbering(things.size());
+  for (const Thing& each : things)
+    if (!numbering.add(each.*name)) repeated.push_back(&(each.*name));
+  return numbering;
+}
 
 /// Gives equal specs one address, so that comparing layers compares pointers.
 class SpecPool {
  public:
   const Spec* intern(const Spec& spec) {
+    if (&spec != last_) {
+      last_ = &spec;
+      found_ = find(spec);
+    }
+    return found_;
+  }
+
+ private:
+  const Spec* find(const Spec& spec) {
     const auto key = static_cast<std::size_t>(spec.page_size_bytes) * 31 +
                      static_cast<std::size_t>(spec.block_size) + spec.attributes.size();
     auto [first, last] = pool_.equal_range(key);
@@ -46,8 +77,9 @@ class SpecPool {
     return &spec;
   }
 
- private:
   std::unordered_multimap<std::size_t, const Spec*> pool_;
+  const Spec* last_ = nullptr;
+  const Spec* found_ = nullptr;
 };
 
 struct PlacedLayer {
@@ -55,16 +87,33 @@ struct PlacedLayer {
   std::int64_t place_in;  // position in the placement's layers
 };
 
-std::unordered_map<std::string_view, PlacedLayer> index_placements(const RegistrationData& data) {
-  std::unordered_map<std::string_view, PlacedLayer> placed;
-  for (std::size_t p = 0; p < data.placements.size(); ++p) {
-    const std::vector<std::string>& layers = data.placements[p].layers;
-    for (std::size_t l = 0; l < layers.size(); ++l)
-      placed.emplace(layers[l],
-                     PlacedLayer{static_cast<std::int32_t>(p), static_cast<std::int64_t>(l)});
+/// The first placement of each layer.
+class PlacedLayers {
+ public:
+  explicit PlacedLayers(const std::vector<Placement>& placements) : names_(count(placements)) {
+    for (std::size_t p = 0; p < placements.size(); ++p)
+      for (std::size_t l = 0; l < placements[p].layers.size(); ++l) {
+        names_.add(placements[p].layers[l]);
+        layers_.push_back({static_cast<std::int32_t>(p), static_cast<std::int64_t>(l)});
+      }
   }
-  return placed;
-}
+
+  const PlacedLayer* find(const std::string& layer) const {
+    if (layers_.empty()) return nullptr;
+    const std::int32_t number = names_.find(layer);
+    return number < 0 ? nullptr : &layers_[static_cast<std::size_t>(number)];
+  }
+
+ private:
+  static std::size_t count(const std::vector<Placement>& placements) {
+    std::size_t layers = 0;
+    for (const Placement& placement : placements) layers += placement.layers.size();
+    return layers;
+  }
+
+  Numbering names_;
+  std::vector<PlacedLayer> layers_;
+};
 
 void set_placement(const RegistrationData& data, const Numbering& storages,
                    const PlacedLayer& placed, LayerRef& layer) {
@@ -94,22 +143,24 @@ const Spec& leaf_of(const Group& group, const std::string& layer) {
 
 void index_layers(const RegistrationData& data, const Numbering& caches, const Numbering& storages,
                   RegistrationIndex& index) {
-  const auto placed = index_placements(data);
+  const PlacedLayers placed(data.placements);
   SpecPool specs;
-  Numbering layers(index.repeated);
+  std::size_t count = 0;
+  for (const Group& group : data.groups) count += group.layers.size();
+  index.layers.reserve(count);
+  Numbering layers(count);
   std::vector<bool> grouped(data.caches.size(), false);
   for (std::size_t g = 0; g < data.groups.size(); ++g) {
     index.group_begin.push_back(index.layers.size());
     for (const std::string& name : data.groups[g].layers) {
-      layers.add(name);
+      if (!layers.add(name)) index.repeated.push_back(&name);
       LayerRef& ref = index.layers.emplace_back();
       ref.name = &name;
       ref.spec = specs.intern(leaf_of(data.groups[g], name));
       ref.group = static_cast<std::int32_t>(g);
       ref.cache = caches.find(name);
       if (ref.cache >= 0) grouped[static_cast<std::size_t>(ref.cache)] = true;
-      if (const auto place = placed.find(name); place != placed.end())
-        set_placement(data, storages, place->second, ref);
+      if (const PlacedLayer* place = placed.find(name)) set_placement(data, storages, *place, ref);
     }
   }
   index.group_begin.push_back(index.layers.size());
@@ -120,7 +171,7 @@ void index_layers(const RegistrationData& data, const Numbering& caches, const N
 
 std::vector<std::int32_t> alike_caches(const std::vector<Cache>& caches) {
   std::vector<std::int32_t> first(caches.size());
-  std::unordered_multimap<std::uint64_t, std::int32_t> known;
+  std::unordered_multimap<std::uint64_t, std::int32_t> known;  // the first of their kinds: few
   for (std::size_t c = 0; c < caches.size(); ++c) {
     first[c] = static_cast<std::int32_t>(c);
     const std::uint64_t hash = hash_alike(caches[c].tensors);
@@ -151,11 +202,10 @@ std::vector<std::int32_t> alike_groups(const std::vector<Group>& groups) {
 
 std::shared_ptr<const RegistrationIndex> make_index(const RegistrationData& data) {
   auto index = std::make_shared<RegistrationIndex>();
-  Numbering storages(index->repeated);
-  for (const Storage& storage : data.storages) storages.add(storage.name);
-  Numbering caches(index->repeated);
-  for (const Cache& cache : data.caches) caches.add(cache.layer);
-
+  const Numbering storages = numbered(data.storages, &Storage::name, index->repeated);
+  const Numbering caches = numbered(data.caches, &Cache::layer, index->repeated);
+  index->place_begin.reserve(data.caches.size());
+  index->places.reserve(data.caches.size());
   for (const Cache& cache : data.caches) {
     index->place_begin.push_back(index->places.size());
     for (const Tensor& tensor : cache.tensors) index->places.push_back(place_of(tensor, storages));

@@ -29,6 +29,7 @@ const TensorPlace& place_of(const Edit& edit, const LayerEntry& entry, std::uint
 
 std::string_view LayerResult::name() const { return entry_of(*edit_, index_).name; }
 std::int32_t LayerResult::group() const { return entry_of(*edit_, index_).group; }
+std::int32_t LayerResult::cache() const { return entry_of(*edit_, index_).cache; }
 Outcome LayerResult::outcome() const { return entry_of(*edit_, index_).outcome; }
 std::string_view LayerResult::reason() const {
   const std::int32_t reason = entry_of(*edit_, index_).reason;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace kvedit {
 namespace {
@@ -63,9 +64,26 @@ class Earlier {
   std::map<Key, std::size_t> first_;
 };
 
+/// Twins have their first tensor at one place.
+bool all_begin_apart(const RegistrationData& data, std::size_t group,
+                     const RegistrationIndex& index) {
+  std::vector<std::pair<std::int32_t, std::int64_t>> begins;
+  begins.reserve(index.group_begin[group + 1] - index.group_begin[group]);
+  for (std::size_t l = index.group_begin[group]; l < index.group_begin[group + 1]; ++l) {
+    const std::int32_t cache = index.layers[l].cache;
+    if (cache < 0) continue;
+    const std::vector<Tensor>& tensors = data.caches[static_cast<std::size_t>(cache)].tensors;
+    if (!tensors.empty())
+      begins.emplace_back(index.places_of(cache)->storage, tensors.front().storage_offset);
+  }
+  std::sort(begins.begin(), begins.end());
+  return std::adjacent_find(begins.begin(), begins.end()) == begins.end();
+}
+
 }  // namespace
 
 void find_twins(const RegistrationData& data, std::size_t group, RegistrationIndex& index) {
+  if (all_begin_apart(data, group, index)) return;
   Earlier earlier(data, index);
   for (std::size_t l = index.group_begin[group]; l < index.group_begin[group + 1]; ++l) {
     LayerRef& layer = index.layers[l];

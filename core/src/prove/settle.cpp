@@ -17,6 +17,16 @@ std::optional<Failure> leaves(const Storage& storage, Int128 begin, Int128 end,
       {{"begin", saturated(begin)}, {"end", saturated(end)}, {"nbytes", storage.nbytes}}};
 }
 
+bool possible(std::int64_t nbytes) { return 0 <= nbytes && nbytes <= farthest; }
+
+Failure impossible(std::size_t tensor, const Storage& storage) {
+  return {Code::bad_geometry,
+          text("tensor ", tensor, " lies in storage ", storage.name, ", which has nbytes ",
+               storage.nbytes, storage.nbytes < 0 ? ", fewer than 0" : ", more than 2^61",
+               "; give the size of the whole allocation in bytes"),
+          {{"nbytes", storage.nbytes}}};
+}
+
 class Settling {
  public:
   Settling(const RegistrationData& data, const RegistrationIndex& index, const LayerRef& layer,
@@ -103,6 +113,8 @@ std::optional<Failure> placed_at_all(const RegistrationData& data, const Registr
   const TensorPlace* places = index.places_of(cache);
   for (std::size_t t = 0; t < tensors.size(); ++t) {
     const auto storage = static_cast<std::size_t>(places[t].storage);
+    if (places[t].storage >= 0 && !possible(data.storages[storage].nbytes))
+      return impossible(t, data.storages[storage]);
     if (places[t].storage >= 0 && places[t].begin >= 0 &&
         places[t].begin <= data.storages[storage].nbytes)
       continue;

@@ -1,6 +1,7 @@
 #include "readback/groups.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -13,9 +14,9 @@
 namespace kvedit::readback {
 namespace {
 
-auto identity(const Member& member) {
-  return std::tuple(member.format, member.read.planes, member.read.slots, member.read.heads,
-                    member.read.width, member.entry.dtypes[0].name);
+auto identity(const Look& look) {
+  return std::tuple(*look.format, look.read.planes, look.read.slots, look.read.heads,
+                    look.read.width, std::string_view(look.entry.dtypes[0].name));
 }
 
 class GroupReader {
@@ -29,16 +30,13 @@ class GroupReader {
         tokens_(tokens_read(group_, edit.registration.data().parallel.dcp)) {}
 
   void run() {
-    std::vector<Member> members =
+    const Members members =
         members_of(edit_, static_cast<std::size_t>(index_), frame_.order, problems_);
-    for (const Member& member : members) {
-      const Member& first = first_like(members, member);
-      check_window(first, member);
-      check_tokens(member);
-      if (!has_gaps(first))
-        check_bytes(first, member);
-      else if (&first == &member)
-        refuse_gaps(member);
+    for (const Member& member : members.layers) {
+      if (read_like_one_before(member)) continue;
+      const std::size_t reported = problems_.reported();
+      check(first_like(members, member), member);
+      if (problems_.reported() == reported) right_.push_back(member);
     }
     if (tokens_differ_)
       tokens_differ();
@@ -48,30 +46,53 @@ class GroupReader {
 
  private:
   /// Layers of one identity share a kernel, and the first tells its block count and stride.
-  static const Member& first_like(const std::vector<Member>& members, const Member& member) {
-    return *std::find_if(members.begin(), members.end(),
-                         [&](const Member& other) { return identity(other) == identity(member); });
+  static const Member& first_like(const Members& members, const Member& member) {
+    const auto alike = [&](const Member& other) {
+      return other.look == member.look || identity(*other.look) == identity(*member.look);
+    };
+    return *std::find_if(members.layers.begin(), members.layers.end(), alike);
+  }
+
+  /// Layers of one look are read alike; where all is right, one is enough.
+  bool read_like_one_before(const Member& member) {
+    const auto before = std::find_if(right_.begin(), right_.end(), [&](const Member& other) {
+      return other.look == member.look;
+    });
+    if (before == right_.end()) return false;
+    edit_.read_backs[member.layer] = edit_.read_backs[before->layer];
+    return true;
+  }
+
+  void check(const Member& first, const Member& member) {
+    check_window(first, member);
+    check_tokens(member);
+    if (!has_gaps(first))
+      check_bytes(first, member);
+    else if (&first == &member)
+      refuse_gaps(member);
   }
 
   /// Then LMCache refuses the whole kernel, whatever its other layers are.
   static bool has_gaps(const Member& first) {
-    const OuterStep step = outer_step(first.entry);
-    return !keeps_stride(first.format) && step.stride > step.tight;
+    const OuterStep step = outer_step(first.look->entry);
+    return !keeps_stride(*first.look->format) && step.stride > step.tight;
   }
 
   void refuse_gaps(const Member& first) {
-    const OuterStep step = outer_step(first.entry);
+    const OuterStep step = outer_step(first.look->entry);
     error(first,
-          text("LMCache reads ", shown(first.views.front()), " as ", to_text(first.format),
-               " and refuses ", step.stride, " elements from entry to entry where ", step.tight,
+          text("LMCache reads ", shown(first.look->views.front()), " as ",
+               to_text(*first.look->format), " and refuses ", step.stride,
+               " elements from entry to entry where ", step.tight,
                " leave no gap; use profile native, or the page map"),
           {{"stride", step.stride}, {"tight", step.tight}});
   }
 
   void check_window(const Member& first, const Member& member) {
-    const auto window = window_read(*member.of->facts.spec);
-    const auto others = window_read(*first.of->facts.spec);
-    if (window != others || member.of->facts.spec->recurrent() != first.of->facts.spec->recurrent())
+    const auto window = window_read(*member.look->of->facts.spec);
+    const auto others = window_read(*first.look->of->facts.spec);
+    if (window != others ||
+        member.look->of->facts.spec->recurrent() != first.look->of->facts.spec->recurrent())
       error(member,
             text("LMCache wants one window for layers of equal shape in a group: ",
                  window.value_or(-1), " tokens here, ", others.value_or(-1), " in layer ",
@@ -100,12 +121,12 @@ class GroupReader {
   }
 
   void check_tokens(const Member& member) {
-    const std::int64_t slots = member.read.slots;
-    tokens_differ_ = tokens_differ_                 ? tokens_differ_
-                     : member.of->tokens != tokens_ ? member.of
-                                                    : nullptr;
-    if (tokens_ != group_.spec.block_size && !member.of->facts.spec->recurrent())
-      ratio_differs_ = ratio_differs_ ? ratio_differs_ : member.of;
+    const std::int64_t slots = member.look->read.slots;
+    tokens_differ_ = tokens_differ_                       ? tokens_differ_
+                     : member.look->of->tokens != tokens_ ? member.look->of
+                                                          : nullptr;
+    if (tokens_ != group_.spec.block_size && !member.look->of->facts.spec->recurrent())
+      ratio_differs_ = ratio_differs_ ? ratio_differs_ : member.look->of;
     if (!divides(slots))
       error(member,
             text("LMCache reads ", slots, " slots in a block of ", tokens_,
@@ -138,21 +159,23 @@ class GroupReader {
   }
 
   void check_bytes(const Member& first, const Member& member) {
-    const OuterStep used = outer_step(first.entry);
-    const std::vector<Moved> moves = moved(member.entry, member.format, member.read, used.stride);
-    const bool counted = first.read.blocks == member.of->page->blocks;
-    if (counted && right_bytes(*member.of, member.views, moves)) return note(member, moves);
-    const OuterStep own = outer_step(member.entry);
+    const OuterStep used = outer_step(first.look->entry);
+    const std::vector<Moved> moves =
+        moved(member.look->entry, *member.look->format, member.look->read, used.stride);
+    const bool counted = first.look->read.blocks == member.look->of->page->blocks;
+    if (counted && right_bytes(*member.look->of, member.look->views, moves))
+      return note(member, moves);
+    const OuterStep own = outer_step(member.look->entry);
     if (counted && own.stride != used.stride &&
-        right_bytes(*member.of, member.views,
-                    moved(member.entry, member.format, member.read, own.stride)))
+        right_bytes(*member.look->of, member.look->views,
+                    moved(member.look->entry, *member.look->format, member.look->read, own.stride)))
       return stride_of_another(first, member, used.stride, own.stride);
     wrong_bytes(first, member, moves);
   }
 
   void stride_of_another(const Member& first, const Member& member, std::int64_t used,
                          std::int64_t own) {
-    const std::int64_t item = member.entry.dtypes[0].itemsize;
+    const std::int64_t item = member.look->entry.dtypes[0].itemsize;
     error(member,
           text("LMCache takes the ", used * item, " bytes from block to block of layer ",
                edit_.layers[first.layer].name,
@@ -163,34 +186,40 @@ class GroupReader {
 
   void wrong_bytes(const Member& first, const Member& member, const std::vector<Moved>& moves) {
     const BlockMove move = block_move(moves);
-    const ProvedPage& page = *member.of->page;
+    const ProvedPage& page = *member.look->of->page;
     const std::int64_t step = page.payload.front().block_stride;
     error(member,
-          text("LMCache reads ", shown(member.views.front()), " as ", to_text(member.format), ", ",
-               first.read.blocks, " blocks of ", member.read.slots, " slots, and moves ",
-               move.bytes, " bytes in steps of ", move.step, "; it has ", page.blocks,
-               " blocks of ", page.block_bytes, " bytes in steps of ", step,
+          text("LMCache reads ", shown(member.look->views.front()), " as ",
+               to_text(*member.look->format), ", ", first.look->read.blocks, " blocks of ",
+               member.look->read.slots, " slots, and moves ", move.bytes, " bytes in steps of ",
+               move.step, "; it has ", page.blocks, " blocks of ", page.block_bytes,
+               " bytes in steps of ", step,
                ", and they are not the same bytes; use profile native, or the page map"),
           {{"block_bytes", page.block_bytes},
            {"read_bytes", move.bytes},
            {"blocks", page.blocks},
-           {"read_blocks", first.read.blocks}});
+           {"read_blocks", first.look->read.blocks}});
   }
 
   /// The bytes are right; keeps what is read, and tells where the slots have another name.
   void note(const Member& member, const std::vector<Moved>& moves) {
-    const LayerClass& of = *member.of;
+    const LayerClass& of = *member.look->of;
     if (edit_.layers[member.layer].outcome == Outcome::excluded) return;
-    if (of.slots != member.read.slots && divides(member.read.slots))
+    if (of.slots != member.look->read.slots && divides(member.look->read.slots))
       warn(member,
            text("LMCache takes ", of.slots, of.slots == 1 ? " slot" : " slots", " of a block for ",
-                member.read.slots, " times ", member.read.heads,
+                member.look->read.slots, " times ", member.look->read.heads,
                 " heads; the bytes are right, and what it stores fits only where it is read so"),
-           {{"slots", of.slots}, {"read_as", member.read.slots}});
+           {{"slots", of.slots}, {"read_as", member.look->read.slots}});
     const BlockMove move = block_move(moves);
-    edit_.read_backs[member.layer] =
-        ReadBack{to_text(member.format), member.read.planes, member.read.blocks, member.read.slots,
-                 member.read.heads,      member.read.width,  move.bytes,         move.step};
+    edit_.read_backs[member.layer] = ReadBack{to_text(*member.look->format),
+                                              member.look->read.planes,
+                                              member.look->read.blocks,
+                                              member.look->read.slots,
+                                              member.look->read.heads,
+                                              member.look->read.width,
+                                              move.bytes,
+                                              move.step};
   }
 
   void error(const Member& member, std::string message, std::vector<Fact> facts) {
@@ -208,6 +237,7 @@ class GroupReader {
   std::int64_t tokens_;
   const LayerClass* tokens_differ_ = nullptr;
   const LayerClass* ratio_differs_ = nullptr;
+  std::vector<Member> right_;  // the first of each look of which nothing was reported
 };
 
 }  // namespace

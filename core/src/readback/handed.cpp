@@ -15,21 +15,23 @@ std::string list(const std::vector<std::int64_t>& numbers) {
   return all + "]";
 }
 
-bool on_npu(const Edit& edit, std::int32_t cache) {
+}  // namespace
+
+bool takes_lists_at(const Edit& edit, std::int32_t cache) {
+  if (edit.registration.data().caches[static_cast<std::size_t>(cache)].tensors.empty())
+    return false;
   const TensorPlace& place = *edit.registration.index().places_of(cache);
   const auto& storages = edit.registration.data().storages;
   return place.storage >= 0 &&
          storages[static_cast<std::size_t>(place.storage)].device.rfind("npu", 0) == 0;
 }
 
-}  // namespace
-
 Handed handed(const Edit& edit, std::size_t layer) {
   const LayerEntry& entry = edit.layers[layer];
   const Cache& cache = edit.registration.data().caches[static_cast<std::size_t>(entry.cache)];
   Handed made;
   made.dense_only = edit.options.recurrent_rows == RecurrentRows::page;
-  made.takes_lists = !cache.tensors.empty() && on_npu(edit, entry.cache);
+  made.takes_lists = takes_lists_at(edit, entry.cache);
   if (entry.outcome != Outcome::excluded && entry.outcome != Outcome::failed) {
     made.views = edit.classes[static_cast<std::size_t>(entry.layer_class)].views;
     made.list = made.views.size() > 1;
@@ -37,9 +39,10 @@ Handed handed(const Edit& edit, std::size_t layer) {
   }
   for (std::size_t t = 0; t < cache.tensors.size(); ++t) {
     const Tensor& tensor = cache.tensors[t];
-    made.views.push_back(
+    made.registered.push_back(
         {tensor.dtype, tensor.shape, tensor.stride, static_cast<std::uint32_t>(t), 0, 0, {}});
   }
+  made.views = made.registered;
   made.list = cache.is_list;
   return made;
 }
@@ -50,6 +53,8 @@ std::variant<Entry, std::string> wrapped(const Handed& layer) {
                 " tensors for a layer, except in memory of an npu");
   Entry entry;
   entry.list = layer.list;
+  entry.tensors.reserve(layer.views.size());
+  entry.dtypes.reserve(layer.views.size());
   for (const ViewShape& view : layer.views) {
     auto dims = recover(view.shape, view.stride);
     if (const auto* why = std::get_if<std::string>(&dims))

@@ -1,6 +1,9 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "model/edit.hpp"
@@ -9,19 +12,29 @@
 
 namespace kvedit::readback {
 
-/// A layer of a group as LMCache gets it: its views, or what is registered where it is excluded
-/// because it is another layer's cache.
-struct Member {
-  std::size_t layer = 0;
+/// What LMCache gets of layers that are shown alike: their views, or what is registered where a
+/// layer is excluded because it is another layer's cache.
+struct Look {
   const LayerClass* of = nullptr;
-  std::vector<ViewShape> views;
+  std::span<const ViewShape> views;
+  std::vector<ViewShape> registered;  // behind `views` of an excluded layer
   Entry entry;
-  Format format = Format::latent;
+  std::optional<Format> format;
   Geometry read;
 };
 
+/// A layer of a group.
+struct Member {
+  std::size_t layer = 0;
+  const Look* look = nullptr;
+};
+
 /// The layers of a group that can be read, in order of registration; the others become problems.
-std::vector<Member> members_of(const Edit& edit, std::size_t group, HeadOrder order,
-                               Problems& problems);
+struct Members {
+  std::deque<Look> looks;  // what members point to
+  std::vector<Member> layers;
+};
+
+Members members_of(const Edit& edit, std::size_t group, HeadOrder order, Problems& problems);
 
 }  // namespace kvedit::readback

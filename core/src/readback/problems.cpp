@@ -19,6 +19,7 @@ Problem made(Severity severity, std::vector<Fact> facts) {
 }  // namespace
 
 void Problems::of_all(std::string message, std::vector<Fact> facts) {
+  ++reported_;
   Found& found = found_.emplace_back();
   found.problem = made(Severity::error, std::move(facts));
   found.problem.message = std::move(message);
@@ -26,6 +27,7 @@ void Problems::of_all(std::string message, std::vector<Fact> facts) {
 
 void Problems::of_group(Severity severity, std::int32_t group, std::string message,
                         std::vector<Fact> facts) {
+  ++reported_;
   const auto& layers = edit_.registration.data().groups[static_cast<std::size_t>(group)].layers;
   if (severity == Severity::error) fail_group(group);
   Found& found = found_.emplace_back();
@@ -42,6 +44,7 @@ void Problems::of_group(Severity severity, std::int32_t group, std::string messa
 
 void Problems::of_layer(Severity severity, std::size_t layer, std::string message,
                         std::vector<Fact> facts) {
+  ++reported_;
   const LayerEntry& entry = edit_.layers[layer];
   if (severity == Severity::error) failed_.push_back(layer);
   for (Found& known : found_)

@@ -21,6 +21,9 @@ class Problems {
   /// A fault of one layer of a group; equal ones of a class are counted.
   void of_layer(Severity severity, std::size_t layer, std::string message, std::vector<Fact> facts);
 
+  /// How often anything was reported.
+  std::size_t reported() const { return reported_; }
+
   /// Layers that an error names, and all of a group that one names, are `failed` from here on; who
   /// is excluded stays so.
   std::vector<Problem> take() &&;
@@ -38,6 +41,7 @@ class Problems {
   Edit& edit_;
   std::vector<Found> found_;
   std::vector<std::size_t> failed_;  // layers
+  std::size_t reported_ = 0;
 };
 
 }  // namespace kvedit::readback

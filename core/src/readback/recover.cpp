@@ -17,6 +17,8 @@ Dims sorted(std::span<const std::int64_t> shape, std::span<const std::int64_t> s
     return shape[a] != 1 && shape[b] == 1;
   });
   Dims dims;
+  dims.shape.reserve(order.size());
+  dims.stride.reserve(order.size());
   for (const std::size_t axis : order) {
     dims.shape.push_back(shape[axis]);
     dims.stride.push_back(stride[axis]);
@@ -50,6 +52,7 @@ std::variant<Dims, std::string> shaped_by_strides(const Dims& dims) {
   const Int128 count = elements(dims.shape);
   Dims shaped;
   shaped.contiguous = true;
+  shaped.shape.reserve(dims.shape.size());
   shaped.shape.push_back(static_cast<std::int64_t>(count / dims.stride[0]));
   for (std::size_t a = 0; a + 1 < dims.stride.size(); ++a)
     shaped.shape.push_back(dims.stride[a] / dims.stride[a + 1]);

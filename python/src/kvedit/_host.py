@@ -11,6 +11,7 @@ from . import _arguments, _core
 from ._errors import Error, Problem
 from ._registration import Registration
 from ._result import Result
+from ._vllm import facts_of
 
 if TYPE_CHECKING:
     import logging
@@ -139,8 +140,6 @@ class Host:
 
         Gives the result and its views; no views when the result is not ok. Imports torch.
         """
-        from ._vllm import facts_of
-
         _check_rows(profile, recurrent_rows)
         facts = facts_of(kv_cache_config, kv_caches, layout, vllm_config, None)
         torch = import_module("torch")

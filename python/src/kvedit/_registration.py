@@ -8,6 +8,7 @@ from . import _arguments
 from ._core import Registration as Core
 from ._core import build_registration, printable, read_registration
 from ._errors import Error
+from ._vllm import facts_of
 
 if TYPE_CHECKING:
     import os
@@ -80,8 +81,6 @@ class Registration:
         Touches no tensor memory and needs no torch of its own. Raises `Error` with the JSON pointer
         of what cannot be read.
         """
-        from ._vllm import facts_of
-
         facts = facts_of(kv_cache_config, kv_caches, layout, vllm_config, engine_version)
         return cls._of(build_registration(facts))
 

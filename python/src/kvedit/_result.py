@@ -111,8 +111,9 @@ class Result:
 
         Gives layer → tensor, or list of tensors when the page lies in several, in the order of
         ``kv_caches``. A layer that is shown as it is registered, or is excluded, gets the very object
-        that was given. Imports torch. Raises `Error` when the result is not ok, or a tensor is not
-        the registered one; no view can leave its storage.
+        that was given; layers that show the same bytes in the same way get one tensor. Imports torch.
+        Raises `Error` when the result is not ok, or a tensor is not the registered one; no view can
+        leave its storage.
         """
         self.raise_for_problems()
         _arguments.mapping("kv_caches", kv_caches, "a dict of layer to tensors")

@@ -122,8 +122,10 @@ def _parallel_of(vllm_config: Any) -> tuple[int, int, int, int, int]:
 
 def _backends_of(vllm_config: Any, kv_caches: Mapping[str, Any]) -> dict[str, str]:
     compilation = getattr(vllm_config, "compilation_config", None)
-    layers = getattr(compilation, "static_forward_context", None) or {}
+    layers = getattr(compilation, "static_forward_context", None)
     backends: dict[str, str] = {}
+    if not layers:
+        return backends
     names: dict[int, str] = {}
     for name in kv_caches:
         layer = layers.get(name)

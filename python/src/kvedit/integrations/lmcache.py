@@ -12,7 +12,6 @@ import logging
 import os
 import sys
 from functools import lru_cache
-from importlib.abc import Loader, MetaPathFinder
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,11 @@ from .. import Error, Host, Problem, Registration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from importlib.abc import Loader, MetaPathFinder
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+else:  # the import system asks for their methods only, and importlib.abc is slow to import
+    Loader = MetaPathFinder = object
 
 __all__ = [
     "apply_kv_cache_group_edits",
