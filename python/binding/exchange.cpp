@@ -68,6 +68,7 @@ std::optional<Exchanged> Exchange::read(PyObject* tensor) {
   if (!table_) return std::nullopt;
   if (table_->show(tensor, &shown) != 0) {
     PyErr_Clear();
+    table_ = nullptr;  // what one tensor cannot say costs a traceback in all that follow
     return std::nullopt;
   }
   const auto rank = static_cast<std::size_t>(shown.ndim);
