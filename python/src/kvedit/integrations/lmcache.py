@@ -87,7 +87,7 @@ def _on_cpu(kv_caches: Mapping[str, Any]) -> bool:
     return False
 
 
-def _keep_memory(layer: str, view: Any) -> None:
+def _keep_memory(views: Mapping[str, Any], kv_caches: Mapping[str, Any]) -> None:
     """On CPU LMCache's own driving of transfers copies what it is handed into shared memory and turns
     those tensors to the copy (``set_``), unless the storage is shared memory that it knows. A view
     turned so parts from the tensors that the engine writes to, and every answer from the cache is
@@ -95,12 +95,16 @@ def _keep_memory(layer: str, view: Any) -> None:
 
     def set_(*_: Any, **__: Any) -> Any:
         raise Error(
-            f"kvedit: layer {layer}: LMCache would move this view to shared memory of its own, and the "
-            "engine would go on writing to the memory it has. Use lmcache.mp.mp_transfer_mode "
-            "engine_driven, or allocate the caches in shared memory that LMCache knows"
+            f"kvedit: layer {edited[0]} and {len(edited) - 1} more: LMCache would move their views to "
+            "shared memory of its own, and the engine would go on writing to the memory it has. Use "
+            "lmcache.mp.mp_transfer_mode engine_driven, or allocate the caches in shared memory that "
+            "LMCache knows"
         )
 
-    view.set_ = set_
+    edited = [name for name, view in views.items() if view is not kv_caches[name]]
+    for name in edited:
+        for tensor in _tensors(views[name]):
+            tensor.set_ = set_
 
 
 def _ranks_of_a_block() -> Any:
@@ -141,10 +145,7 @@ def apply_kv_cache_group_edits(
     if views is None:
         raise _refusal(result.problems, "this registration cannot be handed to LMCache")
     if on_cpu:
-        for name, view in views.items():
-            if view is not kv_caches[name]:
-                for tensor in _tensors(view):
-                    _keep_memory(name, tensor)
+        _keep_memory(views, kv_caches)
     logger = _logger()
     for problem in result.problems:
         logger.warning("kvedit: %s", problem)
