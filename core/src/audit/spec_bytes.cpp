@@ -6,6 +6,7 @@
 
 #include "base/int128.hpp"
 #include "base/text.hpp"
+#include "model/content.hpp"
 #include "model/elements.hpp"
 
 namespace kvedit::audit {
@@ -48,18 +49,6 @@ std::optional<Int128> states_by_spec(const LayerFacts& facts) {
   return Int128{heads} * *content * facts.slots;
 }
 
-/// Bytes of the entries that make a block.
-Int128 shown_by(const ProvedPage& page) {
-  Int128 all = 0;
-  for (const Box& box : page.boxes) {
-    Int128 bytes = box.item_bytes;
-    for (const Axis& axis : box.axes)
-      if (axis.role != Role::block) bytes *= axis.extent;
-    all += bytes;
-  }
-  return all;
-}
-
 }  // namespace
 
 std::optional<Failure> other_bytes_than_the_spec_makes(const LayerFacts& facts) {
@@ -89,7 +78,7 @@ std::optional<Failure> another_number_of_blocks(const LayerClass& of) {
     return std::nullopt;
   const auto made = states_by_spec(of.facts);
   if (!made) return std::nullopt;
-  const Int128 block = shown_by(*of.page);
+  const Int128 block = shown_bytes(*of.page);
   if (block == *made || block % *made != 0) return std::nullopt;
   return Failure{
       Code::bad_geometry,

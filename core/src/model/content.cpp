@@ -73,8 +73,9 @@ bool has_role(std::span<const Box> boxes, Role role) {
   });
 }
 
-/// Bytes of the payload that no axis shows: scales, say.
-bool hides_payload(const ProvedPage& page) {
+}  // namespace
+
+Int128 shown_bytes(const ProvedPage& page) {
   Int128 shown = 0;
   for (const Box& box : page.boxes) {
     Int128 bytes = box.item_bytes;
@@ -82,10 +83,12 @@ bool hides_payload(const ProvedPage& page) {
       if (axis.role != Role::block) bytes *= axis.extent;
     shown += bytes;
   }
-  return page.window && shown < page.block_bytes;
+  return shown;
 }
 
-}  // namespace
+bool hides_payload(const ProvedPage& page) {
+  return page.window && shown_bytes(page) < page.block_bytes;
+}
 
 std::optional<Content> plain_content(const LayerFacts& facts, std::span<const Box> boxes) {
   const Spec& spec = *facts.spec;

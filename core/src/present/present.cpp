@@ -1,6 +1,7 @@
 #include "present/present.hpp"
 
 #include "base/text.hpp"
+#include "model/content.hpp"
 #include "present/attention.hpp"
 #include "present/lmcache.hpp"
 #include "present/recurrent.hpp"
@@ -8,13 +9,6 @@
 
 namespace kvedit::present {
 namespace {
-
-/// Payload behind the registered axes (scales, say): then no axis of theirs can show it.
-bool hides_payload(const ProvedPage& page) {
-  std::int64_t shown = 0;
-  for (const Box& box : page.boxes) shown += block_bytes(box);
-  return page.window && shown < page.block_bytes;
-}
 
 /// The payload as one opaque slot, in the registered dtype where that divides it.
 Shown one_slot(const LayerClass& of) {
@@ -42,7 +36,7 @@ Shown shown_as(const LayerClass& of, Cut cut) {
     if (of.facts.tensors.size() == 1) return state_row(of.facts, page, row_order(of.facts.layout));
     if (page.window) return states_in_page(of.facts, page, cut);
   }
-  if (hides_payload(page)) return one_slot(of);
+  if (hides_payload(page)) return one_slot(of);  // no axis of theirs can show it
   if (!axis_of(page.boxes.front(), Role::kernel_page)) return as_registered(of.facts, page);
   if (auto shown = sub_paged(of.facts, page, cut)) return *std::move(shown);
   return one_slot(of);
