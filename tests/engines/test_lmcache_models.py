@@ -29,6 +29,18 @@ def engine_of(model, folder, kernel_pages):
     }
 
 
+def answers_from_the_server(engines, lmcache_server, given):
+    """Stored through shared memory, asked for by a new engine: what an engine without cache answers."""
+    right = engines.run("scenarios:answer", **given)
+    given = {**given, "server_log": str(lmcache_server.log), "shared_memory": True}
+    given["connector"] = lmcache_server.connector("lmcache_driven")
+    stored = engines.run("scenarios:store", stored=STORED, environment=DROP_IN, **given)
+    loaded = engines.run("scenarios:load", environment=DROP_IN, **given)
+    for each in stored, loaded:
+        assert (each["tokens"], each["logprobs"]) == (right["tokens"], right["logprobs"])
+    assert (stored["cached"], loaded["cached"], loaded["retrieved"]) == (0, STORED, STORED)
+
+
 HYBRIDS = [
     pytest.param(model, pages, id=f"{model}-{pages or 'manager'}")
     for model in ("nemotron_h", "qwen3_next", "falcon_h1", "granite_hybrid")
@@ -38,17 +50,7 @@ HYBRIDS = [
 
 @pytest.mark.parametrize(("model", "kernel_pages"), HYBRIDS)
 def test_hybrid(engines, lmcache_server, model_folder, model, kernel_pages):
-    given = engine_of(model, model_folder, kernel_pages)
-    right = engines.run("scenarios:answer", **given)
-    given["server_log"] = str(lmcache_server.log)
-    given["connector"] = lmcache_server.connector("lmcache_driven")
-    given["shared_memory"] = True
-    stored = engines.run("scenarios:store", stored=STORED, environment=DROP_IN, **given)
-    loaded = engines.run("scenarios:load", environment=DROP_IN, **given)
-    for each in stored, loaded:
-        assert (each["tokens"], each["logprobs"]) == (right["tokens"], right["logprobs"])
-    assert (stored["cached"], loaded["cached"]) == (0, STORED)
-    assert loaded["retrieved"] == STORED
+    answers_from_the_server(engines, lmcache_server, engine_of(model, model_folder, kernel_pages))
 
 
 @pytest.mark.parametrize(
@@ -112,15 +114,7 @@ def test_latent_attention(engines, lmcache_server, model_folder, local_hit, mode
 def test_sliding_windows_of_whole_blocks(engines, lmcache_server, model_folder, kernel_pages):
     given = engine_of("gemma3", model_folder, kernel_pages)
     given["changes"] = {"sliding_window": 256}
-    right = engines.run("scenarios:answer", **given)
-    given["server_log"] = str(lmcache_server.log)
-    given["connector"] = lmcache_server.connector("lmcache_driven")
-    given["shared_memory"] = True
-    stored = engines.run("scenarios:store", stored=STORED, environment=DROP_IN, **given)
-    loaded = engines.run("scenarios:load", environment=DROP_IN, **given)
-    for each in stored, loaded:
-        assert (each["tokens"], each["logprobs"]) == (right["tokens"], right["logprobs"])
-    assert (loaded["cached"], loaded["retrieved"]) == (STORED, STORED)
+    answers_from_the_server(engines, lmcache_server, given)
 
 
 @pytest.mark.parametrize("drop_in", [False, True])

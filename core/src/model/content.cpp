@@ -92,8 +92,7 @@ bool hides_payload(const ProvedPage& page) {
 
 std::optional<Content> plain_content(const LayerFacts& facts, std::span<const Box> boxes) {
   const Spec& spec = *facts.spec;
-  if (spec.recurrent() || spec.kind == Kind::unknown || !spec.head_size ||
-      !plain_elements(spec))
+  if (spec.recurrent() || spec.kind == Kind::unknown || !spec.head_size || !plain_elements(spec))
     return std::nullopt;
   for (const Box& box : boxes)
     if (!elements_are_as_specified(facts, box) || !of_heads_and_states(facts, box))
