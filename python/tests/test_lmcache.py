@@ -388,6 +388,13 @@ def test_the_plugin_asks_the_environment(theirs, monkeypatch, value, ours):
     assert (connector().LMCacheMPConnector().register(None, {}) == {}) == ours
 
 
+def test_the_plugin_says_of_other_words_that_it_does_nothing(theirs, monkeypatch, caplog):
+    monkeypatch.setenv("KVEDIT_LMCACHE", "yes")
+    lmcache.plugin()
+    assert connector().LMCacheMPConnector().register(None, {}) != {}
+    assert "KVEDIT_LMCACHE is 'yes'" in caplog.text
+
+
 def test_the_plugin_imports_nothing_heavy_and_is_quick():
     code = ("import time; begin = time.process_time(); "
             "from kvedit.integrations.lmcache import plugin; plugin(); "

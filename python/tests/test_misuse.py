@@ -156,6 +156,9 @@ def test_options_of_the_store(name, given):
         Options.of({name: given})
     assert raised.value.where == name and "is wanted" in str(raised.value)
     assert Options.of({}) == Options()
+    assert Options.of({"lmcache.mp.port": 1}) == Options()
+    with pytest.raises(kvedit.Error, match="kvedit.paht is no option; there are kvedit.path,"):
+        Options.of({"kvedit.paht": "/tmp"})
     assert Options.of({"kvedit.threads": 2, "kvedit.verify": False}) == Options(
         threads=2, verify=False
     )

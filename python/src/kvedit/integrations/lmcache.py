@@ -240,5 +240,10 @@ def uninstall() -> None:
 
 def plugin() -> None:
     """What vLLM calls in each of its processes (entry point group ``vllm.general_plugins``)."""
-    if os.environ.get("KVEDIT_LMCACHE") == "1":
+    wanted = os.environ.get("KVEDIT_LMCACHE", "0")
+    if wanted == "1":
         install()
+    elif wanted not in ("", "0"):
+        logging.getLogger(__name__).warning(
+            "kvedit: KVEDIT_LMCACHE is %r and LMCache is left as it is: give 1", wanted
+        )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_FOLDER = "kvedit-store"
+_NAMES = ("kvedit.path", "kvedit.model", "kvedit.verify", "kvedit.threads", "kvedit.unwritten_bytes")
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,10 @@ class Options:
 
     @classmethod
     def of(cls, extra: Mapping[str, Any]) -> Options:
-        """Raises `kvedit.Error` with the name of what is of the wrong type."""
+        """Raises `kvedit.Error` with the name of what is of the wrong type, or is no option."""
+        for name in extra:
+            if str(name).startswith("kvedit.") and name not in _NAMES:
+                raise Error(f"{name} is no option; there are {', '.join(_NAMES)}", str(name))
         model = extra.get("kvedit.model")
         return cls(
             folder=_text(extra, "kvedit.path", cls.folder),
