@@ -1,19 +1,12 @@
 #include "base/crossing.hpp"
 
-#include <random>
-
 #include <catch2/catch.hpp>
+
+#include "base/dice.hpp"
 
 using namespace kvedit;
 
 namespace {
-
-struct Dice {
-  std::mt19937 engine;
-  std::int64_t operator()(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine);
-  }
-};
 
 bool owns(const Field& field, std::int64_t block, std::int64_t byte) {
   for (const Range& range : field.ranges) {

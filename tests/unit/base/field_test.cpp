@@ -1,20 +1,14 @@
 #include "base/field.hpp"
 
-#include <random>
 #include <set>
 
 #include <catch2/catch.hpp>
 
+#include "base/dice.hpp"
+
 using namespace kvedit;
 
 namespace {
-
-struct Dice {
-  std::mt19937 engine;
-  std::int64_t operator()(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine);
-  }
-};
 
 using Bytes = std::set<std::int64_t>;
 

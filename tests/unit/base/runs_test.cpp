@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 
 #include <catch2/catch.hpp>
+
+#include "base/dice.hpp"
 
 #include "base/text.hpp"
 #include "base/utf8.hpp"
@@ -51,13 +52,6 @@ Strided strided(std::int64_t item, const std::vector<Step>& steps) {
   set.merge();
   return set;
 }
-
-struct Dice {
-  std::mt19937 engine;
-  std::int64_t operator()(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine);
-  }
-};
 
 Ranges some_ranges(Dice& dice) {
   Ranges ranges;

@@ -7,6 +7,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import Error, Host, Registration, Result
+from ._options import text
 
 if TYPE_CHECKING:
     import logging
@@ -23,13 +24,9 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, extra: Mapping[str, Any]) -> Options:
-        def text(name: str, otherwise: str) -> str:
-            given = extra.get(name, otherwise)
-            if not isinstance(given, (str, os.PathLike)):
-                raise Error(f"{name}: {given!r} where a str is wanted", name)
-            return str(given)
-
-        return cls(text("kvedit.path", DEFAULT_FOLDER), text("kvedit.profile", "native"))
+        return cls(
+            text(extra, "kvedit.path", DEFAULT_FOLDER), text(extra, "kvedit.profile", "native")
+        )
 
 
 class Captured(NamedTuple):
