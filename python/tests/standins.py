@@ -208,3 +208,16 @@ def vllm_config_object(registration):
         ),
         compilation_config=SimpleNamespace(static_forward_context=layers),
     )
+
+
+def small(**changes):
+    """One attention layer of 4 blocks of 4096 bytes."""
+    spec = spec_class("FullAttentionSpec", ["AttentionSpec", "KVCacheSpec"])()
+    spec.__dict__.update(block_size=16, page_size_bytes=4096, num_kv_heads=2, head_size=32,
+                         dtype=dtype("bfloat16"))  # fmt: skip
+    spec.__dict__.update(changes)
+    group = SimpleNamespace(layer_names=["a"], kv_cache_spec=spec)
+    config = SimpleNamespace(num_blocks=4, kv_cache_groups=[group], kv_cache_tensors=[])
+    tensor = Tensor(Storage(4 * 4096), "bfloat16", (4, 2, 16, 64),
+                             (2048, 1024, 64, 1))  # fmt: skip
+    return config, {"a": tensor}

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from enum import Enum
 from types import SimpleNamespace
 
@@ -10,6 +11,8 @@ import pytest
 import kvedit
 import standins
 from conftest import GIVEN
+from kvedit.integrations.lmcache import apply_kv_cache_group_edits
+from standins import small
 
 
 def normal(facts):
@@ -95,9 +98,35 @@ def test_the_layout_is_asked_of_the_config(qwen):
     config.kv_cache_layout = "BLNHC"
     assert make(config, caches, vllm_config=asked).layout == "BLNHC"
     assert make(config, caches, layout="NHD").layout == "NHD"
-    with pytest.raises(kvedit.Error) as raised:
-        make(config, caches, layout="NHWC")
-    assert raised.value.where == "/layout"
+
+
+@pytest.mark.parametrize(
+    ("layout", "words"),
+    [("NHWC", "'NHWC' is no known layout; known are LBHNC, LBNHC,"), ("", "'' is no known layout; known"),
+     ("nhd", "'nhd' is no known layout; did you mean 'NHD'. known are"),
+     (" LBnhc ", "' LBnhc ' is no known layout; did you mean 'LBNHC'."),
+     (3, "a value of type int where a layout is wanted; known are"),
+     (["NHD"], "a value of type list where a layout is wanted")],
+)  # fmt: skip
+def test_a_layout_is_named_as_the_user_knows_it(layout, words):
+    config, caches = small()
+    asked = SimpleNamespace(
+        cache_config=SimpleNamespace(get_resolved_kv_cache_layout=lambda: layout)
+    )
+    of_config = SimpleNamespace(**vars(config), kv_cache_layout=layout)
+    resolved = "vllm_config.cache_config.get_resolved_kv_cache_layout()"
+    make = kvedit.Registration.from_vllm
+    for called, call in (
+        ("layout", lambda: make(config, caches, layout=layout)),
+        ("kv_cache_config.kv_cache_layout", lambda: make(of_config, caches)),
+        (resolved, lambda: make(config, caches, vllm_config=asked)),
+        ("layout_hints['kv_layout']",
+         lambda: apply_kv_cache_group_edits(config, caches, {"kv_layout": layout})),
+    ):  # fmt: skip
+        with pytest.raises(kvedit.Error) as raised:
+            call()
+        assert raised.value.where == called
+        assert re.match(re.escape(called) + ": " + words, str(raised.value)), str(raised.value)
 
 
 def test_unset_strides_of_old_versions_place_nothing():
@@ -111,19 +140,6 @@ def test_unset_strides_of_old_versions_place_nothing():
         config, standins.caches_of(facts, standins.storages_of(facts)), layout="HND"
     )
     assert json.loads(registration.to_json())["placements"] == []
-
-
-def small(**changes):
-    """One attention layer of 4 blocks of 4096 bytes."""
-    spec = standins.spec_class("FullAttentionSpec", ["AttentionSpec", "KVCacheSpec"])()
-    spec.__dict__.update(block_size=16, page_size_bytes=4096, num_kv_heads=2, head_size=32,
-                         dtype=standins.dtype("bfloat16"))  # fmt: skip
-    spec.__dict__.update(changes)
-    group = SimpleNamespace(layer_names=["a"], kv_cache_spec=spec)
-    config = SimpleNamespace(num_blocks=4, kv_cache_groups=[group], kv_cache_tensors=[])
-    tensor = standins.Tensor(standins.Storage(4 * 4096), "bfloat16", (4, 2, 16, 64),
-                             (2048, 1024, 64, 1))  # fmt: skip
-    return config, {"a": tensor}
 
 
 def test_the_smallest_config_that_can_be_read(host):

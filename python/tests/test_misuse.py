@@ -120,13 +120,7 @@ def test_memory_that_is_none(result):
             kvedit.Registration.from_vllm(object(), wrong)
 
 
-def test_groups_that_are_no_list():
-    class Config:
-        kv_cache_groups = 3
-        num_blocks = 4
-
-    with pytest.raises(kvedit.Error, match="/groups: a int where a list is wanted"):
-        kvedit.Registration.from_vllm(Config(), {})
+def test_an_error_s_message_may_be_no_text():
     assert str(kvedit.Error(3)) == "3"
 
 

@@ -4,13 +4,55 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ._errors import Error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_T = TypeVar("_T")
+
+
+def kind(given: object) -> str:
+    """What it is, for messages."""
+    return "None" if given is None else f"a value of type {type(given).__name__}"
 
 
 def wrong(name: str, given: object, wanted: str) -> TypeError:
     """To be raised: names the argument, what it is and what to pass."""
-    kind = "None" if given is None else f"a value of type {type(given).__name__}"
-    return TypeError(f"{name}: {kind} where {wanted} is wanted")
+    return TypeError(f"{name}: {kind(given)} where {wanted} is wanted")
+
+
+def refused(where: str, given: object, wanted: str) -> Error:
+    """The same of what an object holds: `where` is a JSON pointer."""
+    return Error(f"{where}: {kind(given)} where {wanted} is wanted", where)
+
+
+def unreadable(where: str, thing: object, error: Exception) -> Error:
+    """What an object of others raised while it was read."""
+    if isinstance(error, Error):
+        return error
+    return Error(
+        f"{where}: {kind(thing)} raises {_shown(error)} when it is read; give the objects of a "
+        "running engine, or ones whose attributes can be read",
+        where,
+    )
+
+
+def read(where: str, thing: Any, reader: Callable[..., _T], *more: Any) -> _T:
+    """``reader(thing, *more)``, or `Error` with what an object of others raises meanwhile."""
+    try:
+        return reader(thing, *more)
+    except Exception as error:
+        raise unreadable(where, thing, error)
+
+
+def _shown(error: Exception) -> str:
+    try:
+        return repr(error)
+    except Exception:
+        return type(error).__name__
 
 
 def _items(name: str, given: object, of: str) -> Iterable[object]:
@@ -48,6 +90,11 @@ def texts(name: str, given: object) -> list[str]:
 
 
 def mapping(name: str, given: object, wanted: str) -> Mapping[Any, Any]:
-    if not isinstance(given, Mapping):
+    if not isinstance(given, (dict, Mapping)):  # a dict is seen at once
         raise wrong(name, given, wanted)
     return given
+
+
+def caches(given: object) -> dict[str, Any]:
+    """What an engine registered: layer → tensor or list of tensors."""
+    return read("kv_caches", mapping("kv_caches", given, "a dict of layer to tensors"), dict)

@@ -116,17 +116,16 @@ class Result:
         leave its storage.
         """
         self.raise_for_problems()
-        _arguments.mapping("kv_caches", kv_caches, "a dict of layer to tensors")
+        caches = _arguments.caches(kv_caches)
         torch = import_module("torch")
 
-        return self._core.views(kv_caches, torch)
+        return self._core.views(caches, torch)
 
     def bases(self, kv_caches: Mapping[str, Any]) -> dict[str, int]:
         """Address of the first byte of each storage; 0 for one without memory. Checks ``kv_caches`` as
         `views` does."""
-        _arguments.mapping("kv_caches", kv_caches, "a dict of layer to tensors")
         names = self.registration.storages
-        return dict(zip(names, self._core.addresses(kv_caches)))
+        return dict(zip(names, self._core.addresses(_arguments.caches(kv_caches))))
 
     def address_map(
         self,
@@ -149,10 +148,11 @@ class Result:
         addresses: list[int] | None = None
         if bases is not None:
             _arguments.mapping("bases", bases, "a dict of storage to address")
-            missing = [name for name in self.registration.storages if name not in bases]
+            given: dict[str, Any] = _arguments.read("bases", bases, dict)
+            missing = [name for name in self.registration.storages if name not in given]
             if missing:
                 raise Error(f"bases: no address of storage {missing[0]}", "bases")
-            addresses = [_address(name, bases[name]) for name in self.registration.storages]
+            addresses = [_address(name, given[name]) for name in self.registration.storages]
         numbers = self._numbers(layers)
         return AddressMap(self._core.address_map(numbers, addresses, order == "block_major"))
 

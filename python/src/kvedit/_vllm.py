@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,12 @@ from . import _arguments
 from ._errors import Error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
 
     from ._core import _Facts, _Group, _Placement, _Spec
+
+    _Parallel: TypeAlias = tuple[int, int, int, int, int]
+    _Engine: TypeAlias = tuple[str, _Parallel, dict[str, str]]  # model, sizes, backends
 
 # Derived properties that classes give beside their fields; others may run anything.
 _DERIVED = (
@@ -49,32 +53,54 @@ def facts_of(
 ) -> _Facts:
     """What `_core.build_registration` takes."""
     _arguments.mapping("kv_caches", kv_caches, "a dict of layer to tensors")
-    groups = getattr(kv_cache_config, "kv_cache_groups", _MISSING)
-    if groups is _MISSING:
-        name = type(kv_cache_config).__name__
-        raise Error(f"kv_cache_config: a {name} without kv_cache_groups", "kv_cache_config")
-    if not isinstance(groups, (list, tuple)):
-        raise Error(f"/groups: a {type(groups).__name__} where a list is wanted", "/groups")
-    num_blocks = getattr(kv_cache_config, "num_blocks", _MISSING)
-    if num_blocks is _MISSING:
-        raise Error("/num_blocks: kv_cache_config does not give it", "/num_blocks")
+    model, parallel, backends = _NO_ENGINE
+    if vllm_config is not None:
+        model, parallel, backends = _arguments.read("vllm_config", vllm_config, _engine, kv_caches)
+    groups, num_blocks, placements = _arguments.read("kv_cache_config", kv_cache_config, _head_of)
     return (
         "vllm",
         _loaded_version() if engine_version is None else engine_version,
-        _model_of(vllm_config),
+        model,
         _layout_of(layout, kv_cache_config, vllm_config),
         num_blocks,
-        _parallel_of(vllm_config),
+        parallel,
         _groups(groups, kv_cache_config),
-        list(_placements(kv_cache_config)),
-        _backends_of(vllm_config, kv_caches),
-        list(kv_caches.items()),
+        placements,
+        backends,
+        _arguments.read("kv_caches", kv_caches, _items),
     )
+
+
+def _items(kv_caches: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return list(kv_caches.items())
+
+
+def _head_of(kv_cache_config: Any) -> tuple[Sequence[Any], int, list[_Placement]]:
+    groups = getattr(kv_cache_config, "kv_cache_groups", _MISSING)
+    if groups is _MISSING:
+        raise Error(
+            f"kv_cache_config: {_arguments.kind(kv_cache_config)} without kv_cache_groups where "
+            "vLLM's KVCacheConfig is wanted",
+            "kv_cache_config",
+        )
+    if not isinstance(groups, (list, tuple)):
+        raise _arguments.refused("/groups", groups, "a list of groups")
+    num_blocks = getattr(kv_cache_config, "num_blocks", _MISSING)
+    if num_blocks is _MISSING:
+        raise Error("/num_blocks: kv_cache_config does not give it", "/num_blocks")
+    return groups, num_blocks, _placements(kv_cache_config)
 
 
 def _loaded_version() -> str:
     version = getattr(sys.modules.get("vllm"), "__version__", "")
     return version if isinstance(version, str) else ""
+
+
+_NO_ENGINE: _Engine = "", (1, 1, 1, 1, 1), {}
+
+
+def _engine(vllm_config: Any, kv_caches: Mapping[str, Any]) -> _Engine:
+    return _model_of(vllm_config), _parallel_of(vllm_config), _backends_of(vllm_config, kv_caches)
 
 
 def _model_of(vllm_config: Any) -> str:
@@ -83,27 +109,43 @@ def _model_of(vllm_config: Any) -> str:
 
 
 def _layout_of(layout: Any, kv_cache_config: Any, vllm_config: Any) -> str:
-    if layout is None:
-        layout = getattr(kv_cache_config, "kv_cache_layout", None)
-    if layout is None:
-        resolved = getattr(
-            getattr(vllm_config, "cache_config", None), "get_resolved_kv_cache_layout", None
-        )
-        layout = resolved() if callable(resolved) else None
-    if layout is None:  # until 0.27
-        module = sys.modules.get("vllm.v1.attention.backends.utils")
-        asked = getattr(module, "get_kv_cache_layout", None)
-        layout = asked() if callable(asked) else None
-    if layout is None:
-        return ""
-    name = layout.name if isinstance(layout, Enum) else layout
-    if name not in _LAYOUTS:
-        known = ", ".join(_LAYOUTS)
-        raise Error(f"/layout: {name!r} is no known layout; known are {known}", "/layout")
-    return str(name)
+    if layout is not None:
+        return layout_name(layout, "layout")
+    layout = _arguments.read("kv_cache_config", kv_cache_config, getattr, "kv_cache_layout", None)
+    if layout is not None:
+        return layout_name(layout, "kv_cache_config.kv_cache_layout")
+    layout = _arguments.read("vllm_config", vllm_config, _resolved_layout)
+    if layout is not None:
+        return layout_name(layout, "vllm_config.cache_config.get_resolved_kv_cache_layout()")
+    module = sys.modules.get("vllm.v1.attention.backends.utils")  # until 0.27
+    asked = getattr(module, "get_kv_cache_layout", None)
+    layout = _arguments.read("get_kv_cache_layout()", asked, _called)
+    return "" if layout is None else layout_name(layout, "get_kv_cache_layout()")
 
 
-def _parallel_of(vllm_config: Any) -> tuple[int, int, int, int, int]:
+def _resolved_layout(vllm_config: Any) -> Any:
+    cache_config = getattr(vllm_config, "cache_config", None)
+    return _called(getattr(cache_config, "get_resolved_kv_cache_layout", None))
+
+
+def _called(asked: Any) -> Any:
+    return asked() if callable(asked) else None
+
+
+def layout_name(given: Any, called: str) -> str:
+    """A known layout's name, or that of vLLM's enum. `called`: what the user knows it as."""
+    name = given.name if isinstance(given, Enum) else given
+    if name in _LAYOUTS:
+        return str(name)
+    known = f"known are {', '.join(_LAYOUTS)}"
+    if not isinstance(name, str):
+        raise Error(f"{called}: {_arguments.kind(name)} where a layout is wanted; {known}", called)
+    meant = name.strip().upper()
+    hint = f"did you mean {meant!r}? " if meant in _LAYOUTS else ""
+    raise Error(f"{called}: {name!r} is no known layout; {hint}{known}", called)
+
+
+def _parallel_of(vllm_config: Any) -> _Parallel:
     config = getattr(vllm_config, "parallel_config", None)
 
     def size(*names: str) -> int:
@@ -142,12 +184,19 @@ def _backends_of(vllm_config: Any, kv_caches: Mapping[str, Any]) -> dict[str, st
 
 def _groups(groups: Iterable[Any], kv_cache_config: Any) -> list[_Group]:
     specs = _Specs()
-    return [_group(at, group, kv_cache_config, specs) for at, group in enumerate(groups)]
+    made: list[_Group] = []
+    group: Any = None
+    try:
+        for group in groups:
+            made.append(_group(len(made), group, kv_cache_config, specs))
+    except Exception as error:
+        raise _arguments.unreadable(f"/groups/{len(made)}", group, error)
+    return made
 
 
 def _group(at: int, group: Any, kv_cache_config: Any, specs: _Specs) -> _Group:
     where = f"/groups/{at}"
-    layers = _needed(group, "layer_names", where + "/layers")
+    layers = _names(_needed(group, "layer_names", where + "/layers"), where + "/layers")
     spec = _needed(group, "kv_cache_spec", where + "/spec")
     leaves: Any = getattr(spec, "kv_cache_specs", None)
     layer_specs = {} if leaves is None else _leaves(layers, leaves, where, specs)
@@ -164,10 +213,19 @@ def _group(at: int, group: Any, kv_cache_config: Any, specs: _Specs) -> _Group:
     )
 
 
+def _names(given: Any, where: str) -> Sequence[str]:
+    """Of layers; what is no str in a list of them is found by the core."""
+    if isinstance(given, (list, tuple)):
+        return given
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise _arguments.refused(where, given, "a list of str")
+    return list(given)
+
+
 def _needed(thing: Any, name: str, where: str) -> Any:
     value = getattr(thing, name, _MISSING)
     if value is _MISSING:
-        raise Error(f"{where}: {type(thing).__name__} does not give {name}", where)
+        raise Error(f"{where}: {_arguments.kind(thing)} does not give {name}", where)
     return value
 
 
@@ -188,6 +246,8 @@ def _num_blocks_of(group: Any, host_resident: bool, kv_cache_config: Any) -> int
 def _leaves(
     layers: Iterable[str], leaves: Mapping[str, Any], where: str, specs: _Specs
 ) -> dict[str, _Spec]:
+    if not isinstance(leaves, (dict, Mapping)):
+        raise _arguments.refused(where + "/layer_specs", leaves, "a dict of layer to spec")
     read: dict[str, _Spec] = {}
     for layer in layers:
         place = f"{where}/layer_specs/{layer}"
@@ -328,15 +388,25 @@ def _other(value: Any, depth: int) -> object:
     return None
 
 
-def _placements(kv_cache_config: Any) -> Iterable[_Placement]:
+def _placements(kv_cache_config: Any) -> list[_Placement]:
     """Of 0.30 and later `layers`, `layer_stride`, `block_stride`, `offset`; before that `shared_by`:
     every layer at one place, and a block stride of 0 (or none) where nothing is placed."""
-    for tensor in getattr(kv_cache_config, "kv_cache_tensors", None) or ():
-        block_stride = getattr(tensor, "block_stride", None)
-        if block_stride is None or block_stride == 0:
-            continue
-        layers: Any = getattr(tensor, "layers", None)
-        layer_stride = getattr(tensor, "layer_stride", 0)
-        if layers is None:
-            layers, layer_stride = getattr(tensor, "shared_by", ()), 0
-        yield list(layers), getattr(tensor, "offset", 0), layer_stride, block_stride
+    tensors = getattr(kv_cache_config, "kv_cache_tensors", None) or ()
+    if not isinstance(tensors, (list, tuple)):
+        raise _arguments.refused("/placements", tensors, "a list (kv_cache_tensors)")
+    placed: list[_Placement] = []
+    tensor: Any = None
+    try:
+        for tensor in tensors:
+            block_stride = getattr(tensor, "block_stride", None)
+            if block_stride is None or block_stride == 0:
+                continue
+            layers: Any = getattr(tensor, "layers", None)
+            layer_stride = getattr(tensor, "layer_stride", 0)
+            if layers is None:
+                layers, layer_stride = getattr(tensor, "shared_by", ()), 0
+            names = list(_names(layers, f"/placements/{len(placed)}/layers"))
+            placed.append((names, getattr(tensor, "offset", 0), layer_stride, block_stride))
+    except Exception as error:
+        raise _arguments.unreadable(f"/placements/{len(placed)}", tensor, error)
+    return placed

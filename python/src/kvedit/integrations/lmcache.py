@@ -15,7 +15,8 @@ from functools import lru_cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from .. import Error, Host, Problem, Registration
+from .. import Error, Host, Problem, Registration, _arguments
+from .._vllm import layout_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,6 +45,7 @@ _RULE_NAMES = {
     "kvedit.subpaged-mla": "subpaged-mla-attention-view",
     "kvedit.subpaged-attention": "subpaged-attention-view",
 }
+_HINTS = "a dict with kv_layout, or None,"
 _OF_GROUPS = ("cross-attention", "mamba-cache-mode", "unsupported-spec", "pack-missing", "pack-refused")
 
 
@@ -81,9 +83,12 @@ def _tensors(cache: Any) -> Sequence[Any]:
 
 
 def _on_cpu(kv_caches: Mapping[str, Any]) -> bool:
-    for cache in kv_caches.values():
-        for tensor in _tensors(cache):
-            return str(getattr(tensor, "device", None)).startswith("cpu")
+    try:
+        for cache in kv_caches.values():
+            for tensor in _tensors(cache):
+                return str(getattr(tensor, "device", None)).startswith("cpu")
+    except Exception:  # whatever it is, reading the caches says it with the layer's name
+        pass
     return False
 
 
@@ -107,20 +112,25 @@ def _keep_memory(views: Mapping[str, Any], kv_caches: Mapping[str, Any]) -> None
             tensor.set_ = set_
 
 
+def _dcp_size(module: Any) -> Any:
+    try:
+        return module.get_dcp_group().world_size
+    except (AttributeError, AssertionError):  # the last one before it is set up
+        return None
+
+
 def _ranks_of_a_block() -> Any:
     """What LMCache does not hand on: over how many ranks vLLM's decode context parallelism spreads
     the tokens of an attention block. Nothing where it does not, or no engine runs here."""
-    try:
-        ranks = sys.modules[_RANKS_MODULE].get_dcp_group().world_size
-    except (KeyError, AttributeError, AssertionError):  # the last one before it is set up
-        return None
+    module = sys.modules.get(_RANKS_MODULE)
+    ranks = _arguments.read("vllm's get_dcp_group() of a worker", module, _dcp_size)
     if not isinstance(ranks, int) or ranks <= 1:
         return None
     return SimpleNamespace(parallel_config=SimpleNamespace(decode_context_parallel_size=ranks))
 
 
 def apply_kv_cache_group_edits(
-    kv_cache_config: Any, kv_caches: Mapping[str, Any], layout_hints: Mapping[str, Any]
+    kv_cache_config: Any, kv_caches: Mapping[str, Any], layout_hints: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """Every layer as LMCache will read it rightly, over the same storage.
 
@@ -128,9 +138,14 @@ def apply_kv_cache_group_edits(
     group come back as the very objects that were given. Unlike LMCache's own function it looks at
     models without Mamba layers too. Raises `kvedit.Error` with all problems.
     """
+    _arguments.mapping("kv_caches", kv_caches, "a dict of layer to tensors")
     if kv_cache_config is None:
-        return dict(kv_caches)
-    layout = layout_hints.get("kv_layout") if layout_hints else None
+        return _arguments.caches(kv_caches)
+    layout = None
+    if layout_hints is not None:
+        layout = _arguments.mapping("layout_hints", layout_hints, _HINTS).get("kv_layout")
+    if layout is not None:
+        layout = layout_name(layout, "layout_hints['kv_layout']")
     on_cpu = _on_cpu(kv_caches)
     result, views = _host().edit_live(
         kv_cache_config,
