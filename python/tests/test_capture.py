@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import subprocess
 import types
 from pathlib import Path
@@ -85,7 +84,7 @@ def test_the_engine_starts_whatever_happens(connectors, tmp_path, wrong, caplog)
         connector._captured_config = None
     connector.register_kv_caches(caches_of(facts))
     assert "could not be captured" in caplog.text
-    assert not list(tmp_path.glob("*.tmp")) and not list(tmp_path.glob(".kvedit-*"))
+    assert not list(tmp_path.glob(".writing-*"))
 
 
 def test_nothing_is_loaded_or_saved(connectors):
@@ -101,14 +100,3 @@ def test_nothing_is_loaded_or_saved(connectors):
                  lambda: connector.save_kv_layer("a", None, None),
                  lambda: connector.update_state_after_alloc(None, None, 0)):  # fmt: skip
         assert call() is None
-
-
-def test_files_are_whole_or_absent(tmp_path, monkeypatch):
-    from kvedit.integrations._capture import write_whole
-
-    path = tmp_path / "registration.json"
-    write_whole(str(path), "before")
-    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
-    with pytest.raises(OSError, match="full"):
-        write_whole(str(path), "after")
-    assert path.read_text() == "before" and [each.name for each in tmp_path.iterdir()] == [path.name]

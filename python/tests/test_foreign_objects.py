@@ -1,5 +1,5 @@
-"""Objects of others that are something else than documented, or raise while they are read: what is wrong
-is said with where it was, and nothing of theirs comes through raw."""
+"""Objects of others that are something else than documented, or raise while they are read: that is
+said with its place, and nothing of theirs comes through raw."""
 
 import sys
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ def test_hints_that_say_nothing(hints):
 @pytest.mark.parametrize("caches", [None, [], [1], 3, "ab", ()])
 @pytest.mark.parametrize("config", [None, small()[0]], ids=["no config", "config"])
 def test_caches_that_are_no_mapping(config, caches):
-    with pytest.raises(TypeError, match="^kv_caches: .* where a dict of layer to tensors is wanted"):
+    with pytest.raises(TypeError, match="^kv_caches: .* where a dict of layer to tensors"):
         lmcache.apply_kv_cache_group_edits(config, caches, {})
     result = kvedit.Host().edit(kvedit.Registration.from_vllm(*small()))
     for call in (result.views, result.bases):
@@ -68,7 +68,7 @@ def test_caches_that_are_no_mapping(config, caches):
      (SimpleNamespace(), "kv_cache_config: a value of type SimpleNamespace without"),
      (SimpleNamespace(kv_cache_groups=None), "/groups: None where a list of groups"),
      (SimpleNamespace(kv_cache_groups=3), "/groups: a value of type int where a list of groups"),
-     (SimpleNamespace(kv_cache_groups=[None], num_blocks=4), "/groups/0/layers: None does not give"),
+     (SimpleNamespace(kv_cache_groups=[None], num_blocks=4), "/groups/0/layers: None does not"),
      (SimpleNamespace(kv_cache_groups=[3], num_blocks=4),
       "/groups/0/layers: a value of type int does not give layer_names")],
 )  # fmt: skip
@@ -100,7 +100,7 @@ def test_names_of_layers_that_can_be_read_once():
 def test_specs_of_a_wrapper_that_are_no_dict(read, specs):
     config, caches = small()
     config.kv_cache_groups[0].kv_cache_spec.kv_cache_specs = specs
-    with pytest.raises(kvedit.Error, match="^/groups/0/layer_specs: .* where a dict of layer to spec"):
+    with pytest.raises(kvedit.Error, match="^/groups/0/layer_specs: .* where a dict of layer"):
         read(config, caches)
 
 
@@ -110,8 +110,8 @@ def test_specs_of_a_wrapper_that_are_no_dict(read, specs):
     [(3, "/placements: a value of type int where a list .kv_cache_tensors. is wanted"),
      ("x", "/placements: a value of type str where a list"),
      ([SimpleNamespace(block_stride=4096, layers=3)], "/placements/0/layers: a value of type int"),
-     ([SimpleNamespace(block_stride=4096, layers="a")], "/placements/0/layers: a value of type str"),
-     ([SimpleNamespace(block_stride=4096, shared_by=None)], "/placements/0/layers: None where a list")],
+     ([SimpleNamespace(block_stride=4096, layers="a")], "/placements/0/layers: a value"),
+     ([SimpleNamespace(block_stride=4096, shared_by=None)], "/placements/0/layers: None where")],
 )  # fmt: skip
 def test_placements_that_are_none(read, tensors, words):
     config, caches = small()
@@ -206,7 +206,7 @@ class Unreadable(Mapping):
 
 def test_a_mapping_that_raises():
     for read in CACHES:
-        with pytest.raises(kvedit.Error, match="^kv_caches: a value of type Unreadable raises .*boom"):
+        with pytest.raises(kvedit.Error, match="^kv_caches: a value of type Unreadable raises"):
             read(small()[0], Unreadable())
     with pytest.raises(kvedit.Error, match="^kv_caches: .* raises"):
         lmcache.apply_kv_cache_group_edits(None, Unreadable(), {})
@@ -240,7 +240,7 @@ def test_what_an_engine_s_config_raises(config):
 def test_what_the_engine_s_parallel_state_raises(monkeypatch):
     state = SimpleNamespace(get_dcp_group=lambda: 1 / 0)
     monkeypatch.setitem(sys.modules, "vllm.distributed.parallel_state", state)
-    with pytest.raises(kvedit.Error, match="^vllm's get_dcp_group.. of a worker: .* raises ZeroDiv"):
+    with pytest.raises(kvedit.Error, match="^vllm's get_dcp_group.. of a worker: .* raises Zero"):
         drop_in(*small())
 
 
@@ -250,5 +250,5 @@ class Mute(Exception):
 
 
 def test_an_error_that_cannot_be_shown_is_named():
-    with pytest.raises(kvedit.Error, match="^/groups/0: a value of type SimpleNamespace raises Mute "):
+    with pytest.raises(kvedit.Error, match="^/groups/0: a value of type .* raises Mute "):
         from_vllm(*group_that_raises("role", Mute()))

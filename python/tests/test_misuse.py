@@ -137,37 +137,6 @@ def test_classes_that_calls_make():
             made()
 
 
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [("kvedit.path", None), ("kvedit.path", 3), ("kvedit.model", 3), ("kvedit.verify", "false"),
-     ("kvedit.verify", 0), ("kvedit.threads", 0), ("kvedit.threads", "4"), ("kvedit.threads", True),
-     ("kvedit.unwritten_bytes", -1), ("kvedit.unwritten_bytes", 1.5)],
-)  # fmt: skip
-def test_options_of_the_store(name, given):
-    from kvedit.integrations._store.options import Options
-
-    with pytest.raises(kvedit.Error, match=name) as raised:
-        Options.of({name: given})
-    assert raised.value.where == name and "is wanted" in str(raised.value)
-    assert Options.of({}) == Options()
-    assert Options.of({"lmcache.mp.port": 1}) == Options()
-    with pytest.raises(kvedit.Error, match="kvedit.paht is no option; there are kvedit.path,"):
-        Options.of({"kvedit.paht": "/tmp"})
-    assert Options.of({"kvedit.threads": 2, "kvedit.verify": False}) == Options(
-        threads=2, verify=False
-    )
-
-
-@pytest.mark.parametrize("name", ["kvedit.path", "kvedit.profile"])
-def test_options_of_a_capture(name):
-    from kvedit.integrations._capture import Options
-
-    for given in (None, 3):
-        with pytest.raises(kvedit.Error, match=name):
-            Options.of({name: given})
-    assert Options.of({}).profile == "native"
-
-
 HOSTILE = "at\x1b[31mtn\u009b2J\u202e\n\x7f"
 SHOWN = "at\\x1b[31mtn\\u009b2J\\u202e\\x0a\\x7f"
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import kvedit
 import standins
 import vllm_base
 from conftest import GIVEN
@@ -57,11 +58,11 @@ def connectors(monkeypatch):
     vllm_base.forget()
 
 
-def connector(connectors, role, facts, folder, **config):
+def connector(connectors, role, facts, folder, saves=True, **config):
     vllm_config = standins.vllm_config_object(facts)
     vllm_config.kv_transfer_config = SimpleNamespace(
         kv_connector_extra_config={"kvedit.path": str(folder)},
-        is_kv_producer=True, is_kv_consumer=True,
+        is_kv_producer=saves, is_kv_consumer=True,
     )  # fmt: skip
     vllm_config.parallel_config.world_size = 1
     vllm_config.cache_config = SimpleNamespace(prefix_caching_hash_algo="sha256")
@@ -70,6 +71,18 @@ def connector(connectors, role, facts, folder, **config):
     kv_cache_config.hash_block_size = facts["groups"][0]["spec"]["block_size"]
     kv_cache_config.__dict__.update(config)
     return connectors.StoreConnector(vllm_config, role, kv_cache_config)
+
+
+@pytest.mark.parametrize("role", ["WORKER", "SCHEDULER"])
+def test_a_folder_that_cannot_be_used_ends_the_engine_s_start(connectors, tmp_path, role):
+    facts = GIVEN["live-v0320-llama"].facts
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "store", "/proc", "/proc/kvedit"):
+        with pytest.raises(kvedit.Error, match=f"^kvedit.path: {folder}.*; give a folder"):
+            connector(connectors, role, facts, folder)
+    connector(connectors, role, facts, "/proc", saves=False).shutdown()  # is only read
+    connector(connectors, role, facts, tmp_path / "new" / "store").shutdown()
+    assert (tmp_path / "new" / "store").is_dir()
 
 
 def test_a_registration_that_is_refused_stores_nothing(connectors, tmp_path, caplog):

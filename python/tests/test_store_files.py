@@ -99,9 +99,8 @@ def test_a_wrong_file_is_a_miss(files, tmp_path, damage):
     if damage is not torn:  # that one has the right size and beginning
         assert not files.has(NAME, 1000)
     assert reads(files) is None
-    if damage is not folder:
-        files.write(NAME, payload(seed=2))
-        assert reads(files).tolist() == payload(seed=2).tolist()
+    files.write(NAME, payload(seed=2))
+    assert reads(files).tolist() == payload(seed=2).tolist()
 
 
 def test_every_flipped_bit_is_seen(files, tmp_path):
@@ -114,6 +113,93 @@ def test_every_flipped_bit_is_seen(files, tmp_path):
         path.write_bytes(bad)
         assert reads(files, size=20) is None, bit
         assert not path.exists()  # so that the block is stored again
+
+
+def full_folder(path, data):
+    folder(path, data)
+    (path / "mine").write_text("kept")
+
+
+def test_a_folder_with_something_in_it_stays_a_miss(files, tmp_path):
+    files.write(NAME, payload())
+    path = tmp_path / "store" / NAME
+    full_folder(path, b"")
+    assert not files.has(NAME, 1000) and reads(files) is None
+    with pytest.raises(IsADirectoryError, match="not empty"):
+        files.write(NAME, payload())
+    assert (path / "mine").read_text() == "kept"
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def there(files):
+    """Names in the block's folder, without what the store is to be kept clean of."""
+    return sorted(os.listdir(os.path.dirname(files.path(NAME))))
+
+
+def test_a_good_file_that_another_put_there_is_not_removed(files, tmp_path, monkeypatch):
+    """The other engine writes after the wrong bytes were read, and before their file is removed."""
+    files.write(NAME, payload())
+    path = tmp_path / "store" / NAME
+    torn(path, path.read_bytes())
+    fills = files._fills
+
+    def other_writes(*given):
+        found = fills(*given)
+        BlockFiles(files.root).write(NAME, payload(seed=2))
+        return found
+
+    monkeypatch.setattr(files, "_fills", other_writes)
+    assert reads(files) is None  # the wrong bytes are what this one has read
+    monkeypatch.undo()
+    assert reads(files).tolist() == payload(seed=2).tolist() and there(files) == ["abcd.kv"]
+
+
+def test_a_good_file_that_another_puts_there_at_the_last_moment_is_put_back(
+    files, tmp_path, monkeypatch
+):
+    """The other engine writes when the name was looked at already."""
+    files.write(NAME, payload())
+    path = tmp_path / "store" / NAME
+    torn(path, path.read_bytes())
+    rename, calls = os.rename, []
+
+    def other_writes_first(*names):
+        if not calls:
+            BlockFiles(files.root).write(NAME, payload(seed=2))
+        calls.append(names)
+        rename(*names)
+
+    monkeypatch.setattr(os, "rename", other_writes_first)
+    assert reads(files) is None
+    monkeypatch.undo()
+    assert len(calls) == 2
+    assert reads(files).tolist() == payload(seed=2).tolist() and there(files) == ["abcd.kv"]
+
+
+def test_two_that_remove_the_same_file(files, tmp_path, monkeypatch):
+    files.write(NAME, payload())
+    path = tmp_path / "store" / NAME
+    torn(path, path.read_bytes())
+    fills = files._fills
+
+    def other_removes(*given):
+        assert reads(BlockFiles(files.root)) is None
+        return fills(*given)
+
+    monkeypatch.setattr(files, "_fills", other_removes)
+    assert reads(files) is None and there(files) == []
+
+
+def test_what_is_made_is_its_owner_s(tmp_path):
+    before = os.umask(0)
+    try:
+        BlockFiles(str(tmp_path / "new" / "store")).write(NAME, payload())
+    finally:
+        os.umask(before)
+    made = [path for path in tmp_path.rglob("*")]
+    assert len(made) == 2 + len(NAME.split("/"))
+    for path in made:
+        assert path.stat().st_mode & 0o777 == (0o600 if path.is_file() else 0o700), path
 
 
 def test_a_file_of_another_name_or_size_is_a_miss(files, tmp_path):

@@ -84,6 +84,22 @@ def test_a_full_disk_is_said_once(worker, monkeypatch, caplog):
     assert worker._unwritten == 0
 
 
+def test_what_stands_in_a_block_s_place_is_said_once_and_costs_that_block_only(worker, caplog):
+    ends = (16, 32, 48, 64)
+    names = {tokens: worker.layout.name(key(0, tokens)) for tokens in ends}
+    os.makedirs(worker._files.path(names[16]) + "/mine")
+    os.makedirs(os.path.dirname(os.path.dirname(worker._files.path(names[32]))), exist_ok=True)
+    with open(os.path.dirname(worker._files.path(names[32])), "w", encoding="utf-8"):
+        pass  # where a folder is to be
+    os.makedirs(worker._files.path(names[48]))  # empty: it gives way
+    for _ in range(2):
+        worker.save(Plan(saves=[Move(key(0, tokens), tokens) for tokens in ends]))
+        worker.wait()
+    there = [tokens for tokens in ends if worker._files.has(names[tokens], 4)]
+    assert there == [48, 64] and worker._unwritten == 0
+    assert caplog.text.count("a block is not stored") == 1 and names[16] in caplog.text
+
+
 def test_a_store_that_cannot_keep_up_loses_blocks(worker, monkeypatch, caplog):
     worker._options = Options(folder=worker._options.folder, unwritten_bytes=3)
     for tokens in (16, 32):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import Error, Host, Registration, Result
-from ._options import text
+from ._folders import write_whole
+from ._options import folder, known, text
 
 if TYPE_CHECKING:
     import logging
     from collections.abc import Mapping
 
 DEFAULT_FOLDER = "kvedit-capture"
+_NAMES = "kvedit.path", "kvedit.profile"
+_READABLE = 0o644  # to be sent with a report: there is nothing of the caches in it
 
 
 class Options(NamedTuple):
@@ -24,8 +26,9 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, extra: Mapping[str, Any]) -> Options:
+        known(extra, _NAMES)
         return cls(
-            text(extra, "kvedit.path", DEFAULT_FOLDER), text(extra, "kvedit.profile", "native")
+            folder(extra, "kvedit.path", DEFAULT_FOLDER), text(extra, "kvedit.profile", "native")
         )
 
 
@@ -51,33 +54,18 @@ def rank_suffix(vllm_config: Any) -> str:
     return suffix
 
 
-def write_whole(path: str, text: str) -> None:
-    """A file is there with all its bytes or not at all."""
-    folder = os.path.dirname(path)
-    handle, temporary = tempfile.mkstemp(prefix=".kvedit-", dir=folder)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
 def capture(
     kv_cache_config: Any, kv_caches: Mapping[str, Any], vllm_config: Any, options: Options
 ) -> Captured:
     """Facts and report of one worker. Raises `kvedit.Error` or ``OSError``."""
     registration = Registration.from_vllm(kv_cache_config, kv_caches, vllm_config=vllm_config)
-    folder = os.path.abspath(options.folder)
-    os.makedirs(folder, exist_ok=True)
+    os.makedirs(options.folder, exist_ok=True)
     suffix = rank_suffix(vllm_config)
-    registration_path = os.path.join(folder, f"registration{suffix}.json")
-    write_whole(registration_path, registration.to_json())
+    registration_path = os.path.join(options.folder, f"registration{suffix}.json")
+    write_whole(registration_path, [registration.to_json().encode()], _READABLE)
     result = Host(environment=True).edit(registration, profile=options.profile)
-    report_path = os.path.join(folder, f"report{suffix}.json")
-    write_whole(report_path, result.to_json())
+    report_path = os.path.join(options.folder, f"report{suffix}.json")
+    write_whole(report_path, [result.to_json().encode()], _READABLE)
     return Captured(registration_path, report_path, result)
 
 

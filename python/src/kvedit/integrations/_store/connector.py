@@ -11,6 +11,7 @@ from vllm.distributed.kv_transfer.kv_connector.v1.base import (
 )
 
 from .._block_connector import BlockConnector, logger
+from .._folders import check_usable
 from .options import Options
 from .scheduler import Roles, Scheduler
 from .worker import Worker
@@ -48,6 +49,7 @@ class StoreConnector(BlockConnector):
         self._engine_config, self._cache_config = vllm_config, kv_cache_config
         transfer = vllm_config.kv_transfer_config
         options = Options.of(transfer.kv_connector_extra_config or {})
+        check_usable("kvedit.path", options.folder, writes=transfer.is_kv_producer)
         self._worker: Worker | None = None
         self._scheduler: Scheduler | None = None
         self._fails_by_block = False

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import stat
 import struct
-import tempfile
 from typing import TYPE_CHECKING
+
+from .._folders import UNFINISHED, make_private, write_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +58,8 @@ class BlockFiles:
 
     def read(self, name: str, into: Payload) -> bool:
         """Fills ``into`` with the payload. False when there is no such file, or not such a file:
-        then ``into`` may have any bytes, and a file with wrong ones is removed."""
+        then ``into`` may have any bytes, and a file with wrong ones is removed, unless another has
+        taken its place."""
         try:
             file = os.open(self.path(name), _FLAGS)
         except OSError:
@@ -64,36 +67,36 @@ class BlockFiles:
         try:
             if self._opens(file, name, into.nbytes) and self._fills(file, name, into):
                 return True
+            self._remove(name, file)
         except OSError:
-            return False
+            pass
         finally:
             os.close(file)
-        self.remove(name)
         return False
 
     def write(self, name: str, payload: Payload) -> None:
         """Raises ``OSError``; then nothing is left behind."""
         path = self.path(name)
-        folder = os.path.dirname(path)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
         header = self._header(name, payload.nbytes)
-        file, temporary = tempfile.mkstemp(prefix=".writing-", dir=folder)
+        pieces = header, payload.data, _checksum(header, payload)
         try:
-            try:
-                for piece in (header, payload.data, _checksum(header, payload)):
-                    _write_all(file, piece)
-            finally:
-                os.close(file)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+            write_whole(path, pieces)
+        except FileNotFoundError:
+            make_private(os.path.dirname(path))
+            write_whole(path, pieces)
 
-    def remove(self, name: str) -> None:
-        try:
-            os.unlink(self.path(name))
-        except OSError:
-            pass  # somebody else's, or gone already: it stays a miss
+    def _remove(self, name: str, file: int) -> None:
+        """The open file and no other: an engine may just have put a good one in its place, before
+        its name is looked at or after. Raises ``OSError`` where it stays, a miss as before."""
+        wrong, path = os.fstat(file), self.path(name)
+        if stat.S_ISDIR(wrong.st_mode) or not os.path.samestat(os.lstat(path), wrong):
+            return
+        aside = os.path.join(os.path.dirname(path), UNFINISHED + secrets.token_hex(8))
+        os.rename(path, aside)
+        if os.path.samestat(os.lstat(aside), wrong):
+            os.unlink(aside)
+        else:
+            os.rename(aside, path)  # what may be there by now is the same block
 
     def _header(self, name: str, nbytes: int) -> bytes:
         return _HEADER.pack(_MAGIC, hashlib.sha256(name.encode()).digest(), nbytes)
@@ -119,9 +122,3 @@ def _checksum(header: bytes, payload: Payload) -> bytes:
     digest = hashlib.blake2b(header, digest_size=_DIGEST)
     digest.update(payload.data)
     return digest.digest()
-
-
-def _write_all(file: int, piece: bytes | memoryview) -> None:
-    rest = memoryview(piece)
-    while len(rest):
-        rest = rest[os.write(file, rest) :]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..._errors import Error
-from .._options import number, switch, text
+from .._options import folder, known, number, switch, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,15 +27,14 @@ class Options:
 
     @classmethod
     def of(cls, extra: Mapping[str, Any]) -> Options:
-        """Raises `kvedit.Error` with the name of what is of the wrong type, or is no option."""
-        for name in extra:
-            if str(name).startswith("kvedit.") and name not in _NAMES:
-                raise Error(f"{name} is no option; there are {', '.join(_NAMES)}", str(name))
-        model = extra.get("kvedit.model")
+        """Raises `kvedit.Error` with the name of what cannot be, or is no option."""
+        known(extra, _NAMES)
         return cls(
-            folder=text(extra, "kvedit.path", cls.folder),
-            model=None if model is None else text(extra, "kvedit.model", ""),
+            folder=folder(extra, "kvedit.path", cls.folder),
+            model=word(extra, "kvedit.model"),
             verify=switch(extra, "kvedit.verify", cls.verify),
-            threads=number(extra, "kvedit.threads", cls.threads, 1),
-            unwritten_bytes=number(extra, "kvedit.unwritten_bytes", cls.unwritten_bytes, 0),
+            threads=number(extra, "kvedit.threads", cls.threads, 1, 1024),
+            unwritten_bytes=number(
+                extra, "kvedit.unwritten_bytes", cls.unwritten_bytes, 0, (1 << 63) - 1
+            ),
         )

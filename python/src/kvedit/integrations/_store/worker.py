@@ -188,12 +188,19 @@ class Worker:
     def _write(self, moves: list[Move], payload: Bytes) -> None:
         try:
             for move, row in zip(moves, payload):
-                self._files.write(self._name(move), row)
+                self._write_one(self._name(move), row)
         except OSError as error:
             self._complain("write", "blocks cannot be stored: %s", error)
         finally:
             with self._lock:
                 self._unwritten -= payload.nbytes
+
+    def _write_one(self, name: str, row: Bytes) -> None:
+        try:
+            self._files.write(name, row)
+        except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
+            # something stands in its place, which is no reason for the others
+            self._complain("place", "a block is not stored: %s", error)
 
     def _written(self, job: Future[None]) -> None:
         with self._lock:
