@@ -131,10 +131,18 @@ def test_explain_of_what_is_not_there(result):
         result.explain(colours="always")
 
 
-def test_classes_that_calls_make():
-    for made in (kvedit.AddressMap, kvedit.Result):
-        with pytest.raises(TypeError):
-            made()
+@pytest.mark.parametrize("arguments", [(), (3,), (1, 2), (None, None, None)])
+@pytest.mark.parametrize(
+    ("made", "by"),
+    [(kvedit.AddressMap, "an AddressMap is made by Result.address_map"),
+     (kvedit.Result, "a Result is made by Host.edit or Host.edit_live"),
+     (kvedit.Registration, "a Registration is made by Registration.from_vllm, from_json or load")],
+)  # fmt: skip
+def test_classes_that_calls_make(made, by, arguments):
+    with pytest.raises(TypeError, match=by):
+        made(*arguments)
+    with pytest.raises(TypeError, match=by):
+        made(core=3)
 
 
 HOSTILE = "at\x1b[31mtn\u009b2J\u202e\n\x7f"

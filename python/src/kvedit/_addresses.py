@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from . import _arguments
 from ._errors import Error
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from . import _core
+    from ._core import AddressMap as Core
 
 
 @lru_cache(maxsize=None)
@@ -31,12 +31,20 @@ def extent_dtype() -> Any:
 
 
 class AddressMap:
-    """Turns block ids into addresses for chosen layers of one group. Immutable; any thread."""
+    """Turns block ids into addresses for chosen layers of one group. Immutable; any thread. Made by
+    `Result.address_map`."""
 
     __slots__ = ("_core",)
+    _core: Core
 
-    def __init__(self, core: _core.AddressMap) -> None:
-        self._core = core
+    def __init__(self, *_: object, **__: object) -> None:
+        raise TypeError("an AddressMap is made by Result.address_map")
+
+    @classmethod
+    def _of(cls, core: Core) -> Self:
+        made = cls.__new__(cls)
+        made._core = core
+        return made
 
     @property
     def block_bytes(self) -> int:

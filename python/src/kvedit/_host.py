@@ -122,7 +122,7 @@ class Host:
         given = _core_of(registration)
         _check_rows(profile, recurrent_rows)
         core = self._core.edit(given, profile, purpose, pass_ungrouped, recurrent_rows)
-        return Result(core, registration)
+        return Result._of(core, registration)
 
     def edit_live(
         self,
@@ -146,7 +146,7 @@ class Host:
         registration, result, views = self._core.edit_live(
             facts, profile, purpose, pass_ungrouped, recurrent_rows, torch
         )
-        return Result(result, Registration._of(registration)), views
+        return Result._of(result, Registration._of(registration)), views
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -24,8 +24,8 @@ class Registration:
     __slots__ = ("_core",)
     _core: Core
 
-    def __init__(self) -> None:
-        raise TypeError("make one with Registration.from_vllm, from_json or load")
+    def __init__(self, *_: object, **__: object) -> None:
+        raise TypeError("a Registration is made by Registration.from_vllm, from_json or load")
 
     @classmethod
     def _of(cls, core: Core) -> Self:

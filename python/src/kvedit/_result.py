@@ -6,7 +6,7 @@ import json
 import operator
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from . import _arguments
 from ._addresses import AddressMap
@@ -16,7 +16,7 @@ from ._report import Group, Layer, PageMap, Part, Tried, View
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from . import _core
+    from ._core import Result as Core
     from ._registration import Registration
 
 __all__ = ["Group", "Layer", "PageMap", "Part", "Result", "Tried", "View"]
@@ -36,14 +36,22 @@ class Result:
     """What `Host.edit` found. Immutable; any thread. Texts and objects are made when asked for."""
 
     __slots__ = ("_core", "_parsed", "_layers", "_pages", "registration")
+    _core: Core
+    _parsed: dict[str, Any] | None
+    _layers: Mapping[str, Layer] | None
+    _pages: Mapping[str, PageMap] | None
+    registration: Registration
+    """What was edited."""
 
-    def __init__(self, core: _core.Result, registration: Registration) -> None:
-        self._core = core
-        self._parsed: dict[str, Any] | None = None
-        self._layers: Mapping[str, Layer] | None = None
-        self._pages: Mapping[str, PageMap] | None = None
-        self.registration = registration
-        """What was edited."""
+    def __init__(self, *_: object, **__: object) -> None:
+        raise TypeError("a Result is made by Host.edit or Host.edit_live")
+
+    @classmethod
+    def _of(cls, core: Core, registration: Registration) -> Self:
+        made = cls.__new__(cls)
+        made._core, made.registration = core, registration
+        made._parsed = made._layers = made._pages = None
+        return made
 
     @property
     def ok(self) -> bool:
@@ -154,7 +162,7 @@ class Result:
                 raise Error(f"bases: no address of storage {missing[0]}", "bases")
             addresses = [_address(name, given[name]) for name in self.registration.storages]
         numbers = self._numbers(layers)
-        return AddressMap(self._core.address_map(numbers, addresses, order == "block_major"))
+        return AddressMap._of(self._core.address_map(numbers, addresses, order == "block_major"))
 
     def _numbers(self, layers: str | int | Iterable[str]) -> list[int]:
         if isinstance(layers, int) and not isinstance(layers, bool):
