@@ -34,7 +34,8 @@ def test_values_that_can_be():
     nothing = Options.of({})
     assert nothing == Options(folder=os.path.abspath("kvedit-store"))
     assert Options.of({"lmcache.mp.port": 1}) == nothing
-    given = Options.of({"kvedit.threads": 1024, "kvedit.verify": False, "kvedit.unwritten_bytes": 0})
+    given = {"kvedit.threads": 1024, "kvedit.verify": False, "kvedit.unwritten_bytes": 0}
+    given = Options.of(given)
     assert (given.threads, given.verify, given.unwritten_bytes) == (1024, False, 0)
     assert _capture.Options.of({}) == (os.path.abspath("kvedit-capture"), "native")
 
@@ -54,7 +55,7 @@ def test_a_profile_is_a_word():
 @pytest.mark.parametrize("of", BOTH)
 @pytest.mark.parametrize("given", [None, 3, b"/tmp", "", "  ", "/tmp/\0", ["/tmp"], "/tmp/\ud800"])
 def test_what_is_no_path(of, given):
-    with pytest.raises(kvedit.Error, match="kvedit.path: .* where the path of a folder.* is wanted"):
+    with pytest.raises(kvedit.Error, match="kvedit.path: .* where the path of a folder.* is"):
         of.of({"kvedit.path": given})
 
 

@@ -1,4 +1,4 @@
-"""Folders and files that connectors make: private, whole, and tried before an engine relies on them."""
+"""Folders and files that connectors make: private, whole, and tried before an engine needs them."""
 
 import errno
 import os
@@ -102,11 +102,11 @@ def a_link_to_nowhere(tmp_path):
     return tmp_path / "link"
 
 
-@pytest.mark.parametrize("make", [a_file, below_a_file, a_link_to_nowhere], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("make", [a_file, below_a_file, a_link_to_nowhere])
 @pytest.mark.parametrize("writes", [True, False])
 def test_what_is_no_folder_is_refused(tmp_path, make, writes):
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(kvedit.Error, match="^kvedit.path: .* is no folder .*; give a folder") as raised:
+    with pytest.raises(kvedit.Error, match="^kvedit.path: .* is no folder .*; give") as raised:
         check_usable("kvedit.path", str(make(tmp_path)), writes=writes)
     assert raised.value.where == "kvedit.path" and str(tmp_path) in str(raised.value)
     assert (tmp_path / "file").read_text() == "mine"
@@ -115,7 +115,7 @@ def test_what_is_no_folder_is_refused(tmp_path, make, writes):
 def test_a_file_system_that_takes_no_folder():
     """`/proc`, which no user may write to, whoever runs this."""
     for writes in (True, False):
-        with pytest.raises(kvedit.Error, match="/proc/kvedit/store cannot be made .*; give a folder"):
+        with pytest.raises(kvedit.Error, match="/proc/kvedit/store cannot be made .*; give"):
             check_usable("kvedit.path", "/proc/kvedit/store", writes=writes)
     with pytest.raises(kvedit.Error, match="/proc cannot be written .*kv_role kv_consumer"):
         check_usable("kvedit.path", "/proc", writes=True)

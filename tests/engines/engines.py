@@ -80,52 +80,47 @@ class Engines:
             "timeout": timeout,
         }
 
-    def _result(self, request: dict[str, Any], answer: dict[str, Any]) -> Any:
-        self.last_log = Path(request["log"])
-        if "error" in answer:
-            raise EngineError(answer, self.last_log)
-        return answer["result"]
-
     def run(
         self,
         scenario: str,
         *,
         environment: dict[str, str] | None = None,
         timeout: float = 300,
+        fresh: bool = False,
         **arguments: Any,
     ) -> Any:
         """What the function ``module:function`` returns in a process of its own, a copy of one that
-        has imported vLLM. Raises `EngineError` with what it raised. Modules are looked for beside
-        this one; arguments and result are JSON."""
+        has imported vLLM; `fresh`: a new Python that has imported nothing, slower by that import.
+        Raises `EngineError` with what it raised. Modules are looked for beside this one; arguments
+        and result are JSON."""
+        request = self._request(scenario, arguments, environment or {}, timeout)
+        answer = self._in_new_python(request) if fresh else self._in_copy(request)
+        self.last_log = Path(request["log"])
+        if "error" in answer:
+            raise EngineError(answer, self.last_log)
+        return answer["result"]
+
+    def _in_copy(self, request: dict[str, Any]) -> dict[str, Any]:
         first = self._host is None or not hasattr(self, "_ready")
         self.start()
         assert self._host is not None and self._host.stdin is not None
         if first:
             self._ready = self._read()
-        request = self._request(scenario, arguments, environment or {}, timeout)
         print(json.dumps(request), file=self._host.stdin, flush=True)
-        return self._result(request, self._read())
+        return self._read()
 
-    def run_fresh(
-        self,
-        scenario: str,
-        *,
-        environment: dict[str, str] | None = None,
-        timeout: float = 300,
-        **arguments: Any,
-    ) -> Any:
-        """The same in a new Python that has imported nothing: slower by the import of vLLM."""
-        request = self._request(scenario, arguments, environment or {}, timeout)
+    def _in_new_python(self, request: dict[str, Any]) -> dict[str, Any]:
         path = Path(request["log"]).with_suffix(".json")
         subprocess.run(
             [sys.executable, HERE / "engine_host.py", "--once", json.dumps(request), path],
             env={**self.environment, **request["environment"]},
-            timeout=timeout,
+            timeout=request["timeout"],
             check=False,
         )
         if not path.exists() or not path.stat().st_size:
-            raise EngineError({"error": "the engine process died"}, Path(request["log"]))
-        return self._result(request, json.loads(path.read_text()))
+            return {"error": "the engine process died"}
+        answer: dict[str, Any] = json.loads(path.read_text())
+        return answer
 
     def close(self) -> None:
         if self._host is not None:

@@ -203,7 +203,7 @@ def bring_back(store: str, **engine: Any) -> dict[str, Any]:
         read, files = stored.worker._files.read, stored.worker._files
 
         def vanish(name: str, into: Any) -> bool:
-            files.remove(name)
+            Path(files.path(name)).unlink(missing_ok=True)
             return bool(read(name, into))
 
         files.read = vanish

@@ -43,8 +43,7 @@ def test_dense_kernel_paged(engines, lmcache_server, model_folder, without_cache
     }
     stored = engines.run("scenarios:store", stored=STORED, **given)
     # Once in a Python that has imported nothing before: what the plugin waits for is imported later.
-    restart = engines.run_fresh if drop_in else engines.run
-    loaded = restart("scenarios:load", **given)
+    loaded = engines.run("scenarios:load", fresh=drop_in, **given)
     if not drop_in:
         print("\n" + told("no cache", without_cache))
     print("\n" * drop_in + told(f"restarted, with{'' if drop_in else 'out'} kvedit", loaded))

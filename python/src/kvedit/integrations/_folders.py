@@ -1,5 +1,5 @@
-"""Folders and files of connectors: a file is there whole or not at all, and what is to be private is
-made so from the first."""
+"""Folders and files of connectors: a file is there whole or not at all, and what is to be private
+is made so from the first."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ UNFINISHED = ".writing-"
 
 
 def make_private(folder: str) -> None:
-    """Makes the folder, and all that are missing above it, for their owner only. Those that are there
-    stay as they are."""
+    """Makes the folder, and all that are missing above it, for their owner only. Those that are
+    there stay as they are."""
     try:
         _make(folder)
     except FileNotFoundError:
@@ -89,8 +89,8 @@ def check_usable(option: str, folder: str, *, writes: bool) -> None:
             os.unlink(temporary)
     except (FileExistsError, NotADirectoryError) as error:
         raise Error(
-            f"{option}: {folder} is no folder and none can be made there ({error.strerror}): a file "
-            "has the name, or lies above it; give a folder, or one that is not there yet",
+            f"{option}: {folder} is no folder and none can be made there ({error.strerror}): a "
+            "file has the name, or lies above it; give a folder, or one that is not there yet",
             option,
         ) from None
     except OSError as error:
