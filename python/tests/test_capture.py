@@ -72,7 +72,15 @@ def test_the_profile_is_the_asked_one(connectors, tmp_path):
     assert json.loads((tmp_path / "report.json").read_text())["profile"] == "bytes"
 
 
-@pytest.mark.parametrize("wrong", ["a folder that is a file", "no groups", "a profile"])
+class Raises:
+    tensor_parallel_size = pipeline_parallel_size = 1
+
+    @property
+    def data_parallel_size(self):
+        raise RuntimeError("boom")
+
+
+@pytest.mark.parametrize("wrong", ["a folder that is a file", "no groups", "a profile", "a rank"])
 def test_the_engine_starts_whatever_happens(connectors, tmp_path, wrong, caplog):
     facts = GIVEN["live-v0320-llama"].facts
     extra = {"kvedit.path": str(tmp_path / "file" / "x" if wrong.startswith("a folder") else tmp_path)}
@@ -82,6 +90,8 @@ def test_the_engine_starts_whatever_happens(connectors, tmp_path, wrong, caplog)
     connector = connector_of(connectors, facts, extra)
     if wrong == "no groups":
         connector._captured_config = None
+    if wrong == "a rank":
+        connector._captured_vllm_config.parallel_config = Raises()
     connector.register_kv_caches(caches_of(facts))
     assert "could not be captured" in caplog.text
     assert not list(tmp_path.glob(".writing-*"))

@@ -96,6 +96,15 @@ def test_a_registration_that_is_refused_stores_nothing(connectors, tmp_path, cap
     assert not half.requires_kv_delivery
 
 
+def test_a_model_that_cannot_be_read_stores_nothing(connectors, tmp_path, caplog):
+    facts = GIVEN["live-v0320-llama"].facts
+    made = connector(connectors, "WORKER", facts, tmp_path)
+    made._engine_config.model_config.hf_config = SimpleNamespace(to_dict=lambda: 1 / 0)
+    made.register_kv_caches(standins.caches_of(facts, standins.storages_of(facts)))
+    assert "nothing will be stored" in caplog.text and "vllm_config: a value of type" in caplog.text
+    assert made.get_handshake_metadata().layout is None
+
+
 @pytest.mark.parametrize(("name", "several"), [("live-v0320-llama", False),
                                                ("live-v0320-nemotron-h", True)])  # fmt: skip
 def test_failures_are_told_as_the_engine_wants_them(connectors, tmp_path, name, several):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import Error, Host, Registration, Result
+from .. import Error, Host, Registration, Result, _arguments
 from ._folders import write_whole
 from ._options import folder, known, text
 
@@ -60,7 +60,7 @@ def capture(
     """Facts and report of one worker. Raises `kvedit.Error` or ``OSError``."""
     registration = Registration.from_vllm(kv_cache_config, kv_caches, vllm_config=vllm_config)
     os.makedirs(options.folder, exist_ok=True)
-    suffix = rank_suffix(vllm_config)
+    suffix = _arguments.read("vllm_config", vllm_config, rank_suffix)
     registration_path = os.path.join(options.folder, f"registration{suffix}.json")
     write_whole(registration_path, [registration.to_json().encode()], _READABLE)
     result = Host(environment=True).edit(registration, profile=options.profile)

@@ -83,7 +83,7 @@ class ShardLayout:
         return f"{self.folder}/{group.fingerprint}/{digits[:2]}/{digits}.kv"
 
 
-def shard_layout(result: Result, vllm_config: Any, model: str | None) -> ShardLayout:
+def shard_layout(vllm_config: Any, result: Result, model: str | None) -> ShardLayout:
     """Of one worker, whose result is ok."""
     groups = tuple(
         GroupLayout(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ... import Error, Host, Registration
+from ... import Error, Host, Registration, _arguments
 from .blocks import GroupBlocks, storages_of
 from .files import BlockFiles
 from .keys import ShardLayout, shard_layout
@@ -87,7 +87,9 @@ class Worker:
             )
             result = Host(environment=True).edit(registration)
             result.raise_for_problems()
-            layout = shard_layout(result, vllm_config, self._options.model)
+            layout = _arguments.read(
+                "vllm_config", vllm_config, shard_layout, result, self._options.model
+            )
             storages = storages_of(result, kv_caches)
             for number, group in enumerate(layout.groups):
                 if group is not None and group.fingerprint is not None:
