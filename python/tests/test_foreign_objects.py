@@ -210,6 +210,8 @@ def test_a_mapping_that_raises():
             read(small()[0], Unreadable())
     with pytest.raises(kvedit.Error, match="^kv_caches: .* raises"):
         lmcache.apply_kv_cache_group_edits(None, Unreadable(), {})
+    with pytest.raises(kvedit.Error, match="^layout_hints: .* raises"):
+        lmcache.apply_kv_cache_group_edits(*small(), Unreadable())
     result = kvedit.Host().edit(kvedit.Registration.from_vllm(*small()))
     for call in (result.views, result.bases):
         with pytest.raises(kvedit.Error, match="^kv_caches: .* raises .*boom"):

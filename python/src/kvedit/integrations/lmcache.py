@@ -45,7 +45,6 @@ _RULE_NAMES = {
     "kvedit.subpaged-mla": "subpaged-mla-attention-view",
     "kvedit.subpaged-attention": "subpaged-attention-view",
 }
-_HINTS = "a dict with kv_layout, or None,"
 _OF_GROUPS = ("cross-attention", "mamba-cache-mode", "unsupported-spec", "pack-missing", "pack-refused")
 
 
@@ -129,6 +128,11 @@ def _ranks_of_a_block() -> Any:
     return SimpleNamespace(parallel_config=SimpleNamespace(decode_context_parallel_size=ranks))
 
 
+def _layout_of(layout_hints: Mapping[str, Any]) -> str | None:
+    layout = layout_hints.get("kv_layout")
+    return None if layout is None else layout_name(layout, "layout_hints['kv_layout']")
+
+
 def apply_kv_cache_group_edits(
     kv_cache_config: Any, kv_caches: Mapping[str, Any], layout_hints: Mapping[str, Any] | None
 ) -> dict[str, Any]:
@@ -143,9 +147,8 @@ def apply_kv_cache_group_edits(
         return _arguments.caches(kv_caches)
     layout = None
     if layout_hints is not None:
-        layout = _arguments.mapping("layout_hints", layout_hints, _HINTS).get("kv_layout")
-    if layout is not None:
-        layout = layout_name(layout, "layout_hints['kv_layout']")
+        _arguments.mapping("layout_hints", layout_hints, "a dict with kv_layout, or None,")
+        layout = _arguments.read("layout_hints", layout_hints, _layout_of)
     on_cpu = _on_cpu(kv_caches)
     result, views = _host().edit_live(
         kv_cache_config,
