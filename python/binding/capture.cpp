@@ -3,7 +3,6 @@
 #include <unordered_map>
 
 #include "tensor.hpp"
-#include "value.hpp"
 
 namespace kvedit::python {
 namespace {
@@ -20,26 +19,18 @@ void each(PyObject* list, Visit visit) {
   for (Py_ssize_t i = 0; i < size; ++i) visit(i, PyList_GetItem(list, i));
 }
 
-// Reads each tuple of a spec once: layers and groups share them. The specs it knows are those it
-// filled in, which stay where they are.
-class Specs {
- public:
-  void read(PyObject* given, const std::string& where, Spec& into) {
-    const auto [found, added] = known_.try_emplace(given, &into);
-    into = added ? to_spec(given, where) : *found->second;
-  }
+const Spec& spec_of(PyObject* given, const State& state) {
+  if (!PyObject_TypeCheck(given, reinterpret_cast<PyTypeObject*>(state.spec_type)))
+    throw Failed{{"/groups", type_name(given) + " where a _core.Spec is wanted"}};
+  return unwrap<Spec>(given);
+}
 
- private:
-  std::unordered_map<PyObject*, const Spec*> known_;
-};
-
-void read_group(PyObject* given, const std::string& where, Specs& specs, Group& group) {
+void read_group(PyObject* given, const std::string& where, const State& state, Group& group) {
   group.layers = to_texts(item(given, 0), where + "/layers");
-  specs.read(item(given, 1), where + "/spec", group.spec);
+  group.spec = spec_of(item(given, 1), state);
   PyObject *name = nullptr, *spec = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(item(given, 2), &at, &name, &spec);) {
-    const std::string layer = to_text(name, where + "/layer_specs");
-    specs.read(spec, where + "/layer_specs/" + layer, group.layer_specs[layer]);
+    group.layer_specs.emplace(to_text(name, where + "/layer_specs"), spec_of(spec, state));
   }
   group.enable_kv_transfer = to_boolean(item(given, 3), where + "/enable_kv_transfer");
   group.host_resident = to_boolean(item(given, 4), where + "/host_resident");
@@ -121,14 +112,13 @@ void set_head(PyObject* facts, RegistrationData& data) {
 
 }  // namespace
 
-Captured capture(PyObject* facts) {
+Captured capture(PyObject* facts, const State& state) {
   Captured captured;
   RegistrationData& data = captured.data;
   set_head(facts, data);
-  Specs specs;
   data.groups.resize(static_cast<std::size_t>(PyList_Size(item(facts, 6))));
   each(item(facts, 6), [&](Py_ssize_t at, PyObject* group) {
-    read_group(group, numbered("groups", at), specs, data.groups[static_cast<std::size_t>(at)]);
+    read_group(group, numbered("groups", at), state, data.groups[static_cast<std::size_t>(at)]);
   });
   each(item(facts, 7), [&](Py_ssize_t at, PyObject* placement) {
     data.placements.push_back(to_placement(placement, numbered("placements", at)));

@@ -84,17 +84,16 @@ std::vector<Attribute> to_attributes(PyObject* fields) {
 
 }  // namespace
 
-Spec to_spec(PyObject* given, const std::string& where) {
+Spec to_spec(PyObject* type, PyObject* bases, PyObject* fields, const std::string& where) {
   std::vector<Attribute> attributes;
   try {
-    attributes = to_attributes(item(given, 2));
+    attributes = to_attributes(fields);
   } catch (Failed& failed) {
     failed.error.where = where + failed.error.where;
     throw;
   }
-  Expected<Spec> spec =
-      make_spec(to_text(item(given, 0), where + "/type"),
-                to_texts(item(given, 1), where + "/bases"), std::move(attributes));
+  Expected<Spec> spec = make_spec(to_text(type, where + "/type"), to_texts(bases, where + "/bases"),
+                                  std::move(attributes));
   if (!spec) throw Failed{{where + "/" + spec.error().where, spec.error().message}};
   return *std::move(spec);
 }
