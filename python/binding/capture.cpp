@@ -1,5 +1,6 @@
 #include "capture.hpp"
 
+#include <memory_resource>
 #include <unordered_map>
 
 #include "tensor.hpp"
@@ -82,8 +83,8 @@ std::vector<LiveStorage> add_caches(PyObject* given, RegistrationData& data) {
 // a layer says nothing of what is registered and is left out.
 void place(RegistrationData& data) {
   if (data.placements.empty()) return;
-  std::unordered_map<std::string_view, const Cache*> by_name;
-  by_name.reserve(data.caches.size());
+  std::pmr::monotonic_buffer_resource memory(64 * data.caches.size());
+  std::pmr::unordered_map<std::string_view, const Cache*> by_name(data.caches.size(), &memory);
   for (const Cache& cache : data.caches) by_name.emplace(cache.layer, &cache);
   std::vector<Placement> placed;
   for (Placement& placement : data.placements) {
