@@ -66,8 +66,8 @@ std::vector<Attribute> to_attributes(PyObject* fields) {
   attributes.reserve(static_cast<std::size_t>(PyDict_Size(fields)));
   while (PyDict_Next(fields, &at, &name, &value)) {
     std::string field = to_text(name, "");
-    Value read =
-        within([&] { return "/" + field; }, [&, value = value] { return to_value(value, deepest); });
+    Value read = within([&] { return "/" + field; },
+                        [&, value = value] { return to_value(value, deepest); });
     attributes.push_back({std::move(field), std::move(read)});
   }
   return attributes;

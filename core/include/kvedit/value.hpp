@@ -44,7 +44,8 @@ struct Attribute {
   bool operator==(const Attribute&) const = default;
 };
 
-/// The fields of a spec as the engine gave them, in its order. Cannot be changed; copies share them.
+/// The fields of a spec as the engine gave them, in its order. Cannot be changed; copies share
+/// them.
 class Attributes {
  public:
   Attributes() = default;

@@ -106,6 +106,8 @@ def _layout_of(layout: Any, kv_cache_config: Any, vllm_config: Any) -> str:
 
 def _parallel_of(vllm_config: Any) -> tuple[int, int, int, int, int]:
     config = getattr(vllm_config, "parallel_config", None)
+    if config is None:
+        return 1, 1, 1, 1, 1
 
     def size(*names: str) -> int:
         for name in names:
