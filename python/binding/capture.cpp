@@ -1,61 +1,47 @@
 #include "capture.hpp"
 
+#include <memory_resource>
 #include <unordered_map>
 
 #include "tensor.hpp"
-#include "value.hpp"
 
 namespace kvedit::python {
 namespace {
 
-std::string numbered(const char* list, Py_ssize_t at) {
-  return std::string("/") + list + "/" + std::to_string(at);
-}
-
-// Visits the items of a list that our own Python code made.
+// Visits the items of a list that our own Python code made; `name` is what errors call it.
 template <class Visit>
-void each(PyObject* list, Visit visit) {
+void each(PyObject* list, const char* name, Visit visit) {
   const Py_ssize_t size = PyList_Size(list);
   if (size < 0) throw Raised{};
-  for (Py_ssize_t i = 0; i < size; ++i) visit(i, PyList_GetItem(list, i));
+  for (Py_ssize_t i = 0; i < size; ++i)
+    within([&] { return std::string("/") + name + "/" + std::to_string(i); },
+           [&] { visit(i, PyList_GetItem(list, i)); });
 }
 
-// Reads each tuple of a spec once: layers and groups share them. The specs it knows are those it
-// filled in, which stay where they are.
-class Specs {
- public:
-  void read(PyObject* given, const std::string& where, Spec& into) {
-    const auto [found, added] = known_.try_emplace(given, &into);
-    into = added ? to_spec(given, where) : *found->second;
-  }
+const Spec& spec_of(PyObject* given, const State& state) {
+  if (!PyObject_TypeCheck(given, reinterpret_cast<PyTypeObject*>(state.spec_type)))
+    throw Failed{{"/spec", type_name(given) + " where a _core.Spec is wanted"}};
+  return unwrap<Spec>(given);
+}
 
- private:
-  std::unordered_map<PyObject*, const Spec*> known_;
-};
-
-void read_group(PyObject* given, const std::string& where, Specs& specs, Group& group) {
-  group.layers = to_texts(item(given, 0), where + "/layers");
-  specs.read(item(given, 1), where + "/spec", group.spec);
+void read_group(PyObject* given, const State& state, Group& group) {
+  group.layers = to_texts(item(given, 0), "/layers");
+  group.spec = spec_of(item(given, 1), state);
   PyObject *name = nullptr, *spec = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(item(given, 2), &at, &name, &spec);) {
-    const std::string layer = to_text(name, where + "/layer_specs");
-    specs.read(spec, where + "/layer_specs/" + layer, group.layer_specs[layer]);
-  }
-  group.enable_kv_transfer = to_boolean(item(given, 3), where + "/enable_kv_transfer");
-  group.host_resident = to_boolean(item(given, 4), where + "/host_resident");
-  group.is_eagle_group = to_boolean(item(given, 5), where + "/is_eagle_group");
-  group.role = to_text(item(given, 6), where + "/role");
-  if (item(given, 7) != Py_None)
-    group.num_blocks = to_integer(item(given, 7), where + "/num_blocks");
+  for (Py_ssize_t at = 0; PyDict_Next(item(given, 2), &at, &name, &spec);)
+    group.layer_specs.emplace(to_text(name, "/layer_specs"), spec_of(spec, state));
+  group.enable_kv_transfer = to_boolean(item(given, 3), "/enable_kv_transfer");
+  group.host_resident = to_boolean(item(given, 4), "/host_resident");
+  group.is_eagle_group = to_boolean(item(given, 5), "/is_eagle_group");
+  group.role = to_text(item(given, 6), "/role");
+  if (item(given, 7) != Py_None) group.num_blocks = to_integer(item(given, 7), "/num_blocks");
 }
 
-Placement to_placement(PyObject* given, const std::string& where) {
-  Placement placement;
-  placement.layers = to_texts(item(given, 0), where + "/layers");
-  placement.offset = to_integer(item(given, 1), where + "/offset");
-  placement.layer_stride = to_integer(item(given, 2), where + "/layer_stride");
-  placement.block_stride = to_integer(item(given, 3), where + "/block_stride");
-  return placement;
+void read_placement(PyObject* given, Placement& placement) {
+  placement.layers = to_texts(item(given, 0), "/layers");
+  placement.offset = to_integer(item(given, 1), "/offset");
+  placement.layer_stride = to_integer(item(given, 2), "/layer_stride");
+  placement.block_stride = to_integer(item(given, 3), "/block_stride");
 }
 
 std::string storage_name(std::size_t number) {
@@ -63,23 +49,31 @@ std::string storage_name(std::size_t number) {
   return name += std::to_string(number);
 }
 
+void read_cache(PyObject* name, PyObject* given, TensorReader& reader, Cache& cache) {
+  cache.layer = to_text(name, "/caches");
+  const GivenTensors tensors(given);
+  cache.is_list = tensors.is_list();
+  cache.tensors.resize(tensors.size());
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    const std::ptrdiff_t at = cache.is_list ? static_cast<std::ptrdiff_t>(t) : -1;
+    TensorFacts facts = reader.read(tensors[t], {"/caches/", cache.layer, at});
+    Tensor& tensor = cache.tensors[t];
+    tensor.dtype = *facts.dtype;
+    tensor.shape = std::move(facts.shape);
+    tensor.stride = std::move(facts.stride);
+    tensor.storage_offset = facts.storage_offset;
+    tensor.storage = storage_name(facts.storage);
+  }
+}
+
 std::vector<LiveStorage> add_caches(PyObject* given, RegistrationData& data) {
   TensorReader reader;
-  data.caches.reserve(static_cast<std::size_t>(PyList_Size(given)));
-  each(given, [&](Py_ssize_t, PyObject* pair) {
-    Cache cache;
-    cache.layer = to_text(item(pair, 0), "/caches");
-    const GivenTensors tensors(item(pair, 1));
-    cache.is_list = tensors.is_list();
-    cache.tensors.reserve(tensors.size());
-    for (std::size_t t = 0; t < tensors.size(); ++t) {
-      const std::ptrdiff_t at = cache.is_list ? static_cast<std::ptrdiff_t>(t) : -1;
-      TensorFacts facts = reader.read(tensors[t], {"/caches/", cache.layer, at});
-      cache.tensors.push_back({*facts.dtype, std::move(facts.shape), std::move(facts.stride),
-                               facts.storage_offset, storage_name(facts.storage)});
-    }
-    data.caches.push_back(std::move(cache));
-  });
+  const Py_ssize_t size = PyList_Size(given);
+  data.caches.resize(static_cast<std::size_t>(size));
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* pair = PyList_GetItem(given, i);
+    read_cache(item(pair, 0), item(pair, 1), reader, data.caches[static_cast<std::size_t>(i)]);
+  }
   for (std::size_t i = 0; i < reader.storages().size(); ++i) {
     const LiveStorage& live = reader.storages()[i];
     data.storages.push_back({storage_name(i), live.nbytes, live.device});
@@ -91,8 +85,8 @@ std::vector<LiveStorage> add_caches(PyObject* given, RegistrationData& data) {
 // a layer says nothing of what is registered and is left out.
 void place(RegistrationData& data) {
   if (data.placements.empty()) return;
-  std::unordered_map<std::string_view, const Cache*> by_name;
-  by_name.reserve(data.caches.size());
+  std::pmr::monotonic_buffer_resource memory(64 * data.caches.size());
+  std::pmr::unordered_map<std::string_view, const Cache*> by_name(data.caches.size(), &memory);
   for (const Cache& cache : data.caches) by_name.emplace(cache.layer, &cache);
   std::vector<Placement> placed;
   for (Placement& placement : data.placements) {
@@ -121,17 +115,17 @@ void set_head(PyObject* facts, RegistrationData& data) {
 
 }  // namespace
 
-Captured capture(PyObject* facts) {
+Captured capture(PyObject* facts, const State& state) {
   Captured captured;
   RegistrationData& data = captured.data;
   set_head(facts, data);
-  Specs specs;
   data.groups.resize(static_cast<std::size_t>(PyList_Size(item(facts, 6))));
-  each(item(facts, 6), [&](Py_ssize_t at, PyObject* group) {
-    read_group(group, numbered("groups", at), specs, data.groups[static_cast<std::size_t>(at)]);
+  each(item(facts, 6), "groups", [&](Py_ssize_t at, PyObject* group) {
+    read_group(group, state, data.groups[static_cast<std::size_t>(at)]);
   });
-  each(item(facts, 7), [&](Py_ssize_t at, PyObject* placement) {
-    data.placements.push_back(to_placement(placement, numbered("placements", at)));
+  data.placements.resize(static_cast<std::size_t>(PyList_Size(item(facts, 7))));
+  each(item(facts, 7), "placements", [&](Py_ssize_t at, PyObject* placement) {
+    read_placement(placement, data.placements[static_cast<std::size_t>(at)]);
   });
   PyObject *layer = nullptr, *backend = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(item(facts, 8), &at, &layer, &backend);)

@@ -4,7 +4,7 @@
 
 #include <kvedit/registration.hpp>
 
-#include "object.hpp"
+#include "module.hpp"
 #include "tensor.hpp"
 
 namespace kvedit::python {
@@ -16,6 +16,6 @@ struct Captured {
 };
 
 /// @param facts  tuple of `_vllm.facts_of`; its last item is a list of (layer, tensor or list)
-Captured capture(PyObject* facts);
+Captured capture(PyObject* facts, const State& state);
 
 }  // namespace kvedit::python

@@ -28,6 +28,14 @@ struct DlTensor {
   std::uint64_t byte_offset;
 };
 
+// Of meta tensors torch can say nothing this way, and needs a millisecond to say so.
+bool has_memory(PyObject* tensor) {
+  PyObject* meta = PyObject_GetAttrString(tensor, "is_meta");
+  if (!meta) PyErr_Clear();
+  Py_XDECREF(meta);
+  return meta != Py_True;
+}
+
 }  // namespace
 
 struct Exchange::Table {
@@ -61,7 +69,7 @@ const Exchange::Table* Exchange::table_of(PyObject* type) {
 std::optional<Exchanged> Exchange::read(PyObject* tensor) {
   auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(tensor));
   if (type != type_.get()) {
-    table_ = table_of(type);
+    table_ = has_memory(tensor) ? table_of(type) : nullptr;
     type_ = Ref::share(type);
   }
   DlTensor shown{};

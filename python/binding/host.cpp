@@ -122,7 +122,7 @@ PyObject* edit(PyObject* self, PyObject* args) {
 PyObject* edit_live(PyObject* self, PyObject* args) {
   const State& state = state_of_instance(self);
   return guarded(state, [&] {
-    Captured captured = capture(item(args, 0));
+    Captured captured = capture(item(args, 0), state);
     const Registration registration(std::move(captured.data));
     const Result result = edited(host_of(self), registration, options_of(args));
     Ref views = Ref::share(Py_None);

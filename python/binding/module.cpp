@@ -47,6 +47,7 @@ int execute(PyObject* module) {
   try {
     const Ref errors = Ref::take(PyImport_ImportModule("kvedit._errors"));
     state.error = Ref::take(PyObject_GetAttrString(errors.get(), "Error")).release();
+    add_spec(module, state);
     add_registration(module, state);
     add_host(module, state);
     add_result(module, state);
@@ -61,6 +62,7 @@ int execute(PyObject* module) {
 
 int traverse(PyObject* module, visitproc visit, void* arg) {
   State& state = state_of(module);
+  Py_VISIT(state.spec_type);
   Py_VISIT(state.registration_type);
   Py_VISIT(state.host_type);
   Py_VISIT(state.result_type);
@@ -71,6 +73,7 @@ int traverse(PyObject* module, visitproc visit, void* arg) {
 
 int clear(PyObject* module) {
   State& state = state_of(module);
+  Py_CLEAR(state.spec_type);
   Py_CLEAR(state.registration_type);
   Py_CLEAR(state.host_type);
   Py_CLEAR(state.result_type);

@@ -14,6 +14,7 @@ namespace kvedit::python {
 
 /// What one interpreter's copy of the module owns.
 struct State {
+  PyObject* spec_type;
   PyObject* registration_type;
   PyObject* host_type;
   PyObject* result_type;
@@ -82,6 +83,7 @@ void destroy(PyObject* self) {
 }
 
 /// Adds the file's type to the state and its functions to the module.
+void add_spec(PyObject* module, State& state);
 void add_registration(PyObject* module, State& state);
 void add_host(PyObject* module, State& state);
 void add_result(PyObject* module, State& state);

@@ -53,20 +53,13 @@ bool to_boolean(PyObject* object, std::string_view where) {
 
 std::vector<std::string> to_texts(PyObject* object, std::string_view where) {
   if (PyUnicode_Check(object)) wrong(object, where, "a list of str");
+  const Ref list = PyList_Check(object) ? Ref::share(object) : Ref::take(PySequence_List(object));
   std::vector<std::string> texts;
-  const Ref iterator = Ref::take(PyObject_GetIter(object));
-  while (PyObject* next = PyIter_Next(iterator.get())) {
-    const Ref each = Ref::take(next);
-    Py_ssize_t size = 0;
-    const char* begin =
-        PyUnicode_Check(each.get()) ? PyUnicode_AsUTF8AndSize(each.get(), &size) : nullptr;
-    if (!begin) {  // says what is wrong, and where
-      PyErr_Clear();
-      to_text(each.get(), std::string(where) + "/" + std::to_string(texts.size()));
-    }
-    texts.emplace_back(begin, static_cast<std::size_t>(size));
+  texts.reserve(static_cast<std::size_t>(PyList_Size(list.get())));
+  for (Py_ssize_t i = 0; i < PyList_Size(list.get()); ++i) {
+    const auto place = [&] { return std::string(where) + "/" + std::to_string(i); };
+    texts.push_back(within(place, [&] { return to_text(PyList_GetItem(list.get(), i), ""); }));
   }
-  if (PyErr_Occurred()) throw Raised{};
   return texts;
 }
 

@@ -83,6 +83,17 @@ std::int64_t to_integer(PyObject* object, std::string_view where);
 bool to_boolean(PyObject* object, std::string_view where);
 std::vector<std::string> to_texts(PyObject* object, std::string_view where);
 
+/// Runs `body`, whose errors say where they are within `place()`: paths are made only then.
+template <class Place, class Body>
+decltype(auto) within(Place place, Body body) {
+  try {
+    return body();
+  } catch (Failed& failed) {
+    failed.error.where = place() + failed.error.where;
+    throw;
+  }
+}
+
 /// Item of a tuple that is known to be long enough; borrowed.
 inline PyObject* item(PyObject* tuple, Py_ssize_t at) {
   PyObject* found = PyTuple_GetItem(tuple, at);

@@ -7,8 +7,9 @@ namespace kvedit::python {
 namespace {
 
 PyObject* build(PyObject* module, PyObject* facts) {
-  return guarded(state_of(module), [&] {
-    return wrap(state_of(module).registration_type, Registration(capture(facts).data));
+  const State& state = state_of(module);
+  return guarded(state, [&] {
+    return wrap(state.registration_type, Registration(capture(facts, state).data));
   });
 }
 

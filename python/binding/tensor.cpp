@@ -158,8 +158,8 @@ std::size_t TensorReader::storage_of(PyObject* tensor, const TensorFacts& facts,
   const Ref bytes = Ref::take(PyObject_CallMethod(storage.get(), "nbytes", nullptr));
   const Ref place = Ref::take(PyObject_GetAttrString(tensor, "device"));
   const Ref said = Ref::take(PyObject_Str(place.get()));
-  storages_.push_back({static_cast<std::uint64_t>(begin), to_integer(bytes.get(), where.text()),
-                       to_text(said.get(), where.text())});
+  storages_.push_back({static_cast<std::uint64_t>(begin), integer(bytes.get(), where, ""),
+                       to_text(said.get(), "/device")});
   return found->second;
 }
 

@@ -31,17 +31,6 @@ constexpr int deepest = 60;
 // What fails is told from here: "/1" in a list.
 Value to_value(PyObject* object, int depth = deepest);
 
-// Names the part in what fails within it; paths are made only then.
-template <class Part>
-Value to_part(PyObject* object, int depth, Part part) {
-  try {
-    return to_value(object, depth);
-  } catch (Failed& failed) {
-    failed.error.where = "/" + part() + failed.error.where;
-    throw;
-  }
-}
-
 Value list_value(PyObject* object, int depth) {
   if (depth <= 0) throw Failed{{"", "lists in lists deeper than 60 levels"}};
   std::vector<Value> items;
@@ -49,7 +38,8 @@ Value list_value(PyObject* object, int depth) {
   check(static_cast<int>(size < 0 ? -1 : 0));
   for (Py_ssize_t i = 0; i < size; ++i) {
     const Ref each = Ref::take(PySequence_GetItem(object, i));
-    items.push_back(to_part(each.get(), depth - 1, [i] { return std::to_string(i); }));
+    items.push_back(within([i] { return "/" + std::to_string(i); },
+                           [&] { return to_value(each.get(), depth - 1); }));
   }
   return Value::of(std::move(items));
 }
@@ -76,7 +66,8 @@ std::vector<Attribute> to_attributes(PyObject* fields) {
   attributes.reserve(static_cast<std::size_t>(PyDict_Size(fields)));
   while (PyDict_Next(fields, &at, &name, &value)) {
     std::string field = to_text(name, "");
-    Value read = to_part(value, deepest, [&] { return field; });
+    Value read = within([&] { return "/" + field; },
+                        [&, value = value] { return to_value(value, deepest); });
     attributes.push_back({std::move(field), std::move(read)});
   }
   return attributes;
@@ -84,17 +75,11 @@ std::vector<Attribute> to_attributes(PyObject* fields) {
 
 }  // namespace
 
-Spec to_spec(PyObject* given, const std::string& where) {
-  std::vector<Attribute> attributes;
-  try {
-    attributes = to_attributes(item(given, 2));
-  } catch (Failed& failed) {
-    failed.error.where = where + failed.error.where;
-    throw;
-  }
-  Expected<Spec> spec =
-      make_spec(to_text(item(given, 0), where + "/type"),
-                to_texts(item(given, 1), where + "/bases"), std::move(attributes));
+Spec to_spec(PyObject* type, PyObject* bases, PyObject* fields, const std::string& where) {
+  std::vector<Attribute> attributes =
+      within([&] { return where; }, [&] { return to_attributes(fields); });
+  Expected<Spec> spec = make_spec(to_text(type, where + "/type"), to_texts(bases, where + "/bases"),
+                                  std::move(attributes));
   if (!spec) throw Failed{{where + "/" + spec.error().where, spec.error().message}};
   return *std::move(spec);
 }

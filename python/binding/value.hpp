@@ -8,7 +8,9 @@
 
 namespace kvedit::python {
 
-/// @param given  tuple (class name, names of bases, dict of fields)
-Spec to_spec(PyObject* given, const std::string& where);
+/// @param type    class name
+/// @param bases   their names, most derived first
+/// @param fields  dict of name → value
+Spec to_spec(PyObject* type, PyObject* bases, PyObject* fields, const std::string& where);
 
 }  // namespace kvedit::python

@@ -1,5 +1,6 @@
 #include "views.hpp"
 
+#include <memory_resource>
 #include <tuple>
 
 namespace kvedit::python {
@@ -11,6 +12,11 @@ bool is_tensor(const View& view, const Tensor& tensor) {
                     tensor.shape.end()) &&
          std::equal(view.stride.begin(), view.stride.end(), tensor.stride.begin(),
                     tensor.stride.end());
+}
+
+// Whether it is tensor `at` of all of the cache's tensors.
+bool shows(const View& view, std::size_t at, std::size_t views, const Cache& cache) {
+  return views == cache.tensors.size() && view.tensor == at && is_tensor(view, cache.tensors[at]);
 }
 
 // One past the last byte of a view; nothing when it has none in 64 bits.
@@ -60,7 +66,9 @@ class ViewMaker {
   ViewMaker(const LiveCaches& live, PyObject* torch)
       : live_(live),
         torch_(torch),
-        as_strided_(Ref::take(PyUnicode_InternFromString("as_strided"))) {}
+        as_strided_(Ref::take(PyUnicode_InternFromString("as_strided"))),
+        memory_(128 * live.layers().size()),
+        made_(&memory_) {}
 
   /// Layers that show the same bytes in the same way (groups lie over each other) get one tensor.
   Ref make(const LiveLayer& layer, const View& view) {
@@ -141,20 +149,22 @@ class ViewMaker {
   PyObject* torch_;
   Ref as_strided_;
   LastTuple shape_, stride_;
-  std::map<Shown, Ref> made_;
+  std::pmr::monotonic_buffer_resource memory_;
+  std::pmr::map<Shown, Ref> made_;
   std::map<std::pair<std::int32_t, std::string>, Ref> bases_;
 };
 
 Ref views_of(const LayerResult& result, const LiveLayer& layer, ViewMaker& maker) {
   const std::size_t count = result.view_count();
   if (count == 0) return layer.given;  // excluded
-  bool untouched = count == layer.cache->tensors.size();
-  for (std::size_t i = 0; untouched && i < count; ++i) {
-    const View view = result.view(i);
-    untouched = view.tensor == i && is_tensor(view, layer.cache->tensors[i]);
+  if (count == 1) {
+    const View view = result.view(0);
+    return shows(view, 0, 1, *layer.cache) ? layer.given : maker.make(layer, view);
   }
+  bool untouched = true;
+  for (std::size_t i = 0; untouched && i < count; ++i)
+    untouched = shows(result.view(i), i, count, *layer.cache);
   if (untouched) return layer.given;
-  if (count == 1) return maker.make(layer, result.view(0));
   Ref list = Ref::take(PyList_New(0));
   for (std::size_t i = 0; i < count; ++i)
     check(PyList_Append(list.get(), maker.make(layer, result.view(i)).get()));

@@ -280,6 +280,36 @@ def test_tensors_of_one_memory_share_a_storage():
     assert [each["device"] for each in facts["storages"].values()] == ["cpu", "cuda:0", "meta:0", "meta:0"]
 
 
+@pytest.mark.parametrize("order", ["meta first", "memory first"])
+def test_real_tensors_with_and_without_memory_are_read_alike(order):
+    torch = pytest.importorskip("torch")
+
+    def tensor(device):
+        whole = torch.empty(5, 2, 16, 64, dtype=torch.bfloat16, device=device)
+        return whole[1:, :, :, ::2]
+
+    config, _ = small()
+    devices = ["meta", "cpu", "meta"] if order == "meta first" else ["cpu", "meta", "cpu"]
+    caches = {name: tensor(device) for name, device in zip("abc", devices)}
+    facts = json.loads(kvedit.Registration.from_vllm(config, caches).to_json())
+    for at, name in enumerate("abc"):
+        found = dict(facts["caches"][name])
+        storage = facts["storages"][found.pop("storage")]
+        assert found == {"dtype": "bfloat16", "shape": [4, 2, 16, 32],
+                         "stride": [2048, 1024, 64, 2], "storage_offset": 2048}  # fmt: skip
+        assert storage == {"nbytes": 5 * 2048 * 2, "device": devices[at]}
+    assert len(facts["storages"]) == 3
+
+
+def test_the_core_takes_no_other_object_for_a_spec():
+    from kvedit import _core
+
+    group = (["a"], ("FullAttentionSpec", [], {}), {}, True, False, False, "", None)
+    facts = ("vllm", "", "", "", 4, (1, 1, 1, 1, 1), [group], [], {}, [])
+    with pytest.raises(kvedit.Error, match="/groups/0/spec: a value of type tuple"):
+        _core.build_registration(facts)
+
+
 def test_an_unknown_dtype_keeps_its_size(host):
     standins.ITEMSIZE["float3_e1m1"] = 2
     config, caches = small()

@@ -76,7 +76,7 @@ void change_spec(Spec& spec, Bytes& bytes) {
       "head_size",       "head_size_v"};
   static const char* const types[] = {"FullAttentionSpec", "MLAAttentionSpec",   "MambaSpec",
                                       "SlidingWindowSpec", "CrossAttentionSpec", "Nobodys"};
-  std::vector<Attribute> attributes = spec.attributes;
+  std::vector<Attribute> attributes(spec.attributes.begin(), spec.attributes.end());
   std::erase_if(attributes,
                 [](const Attribute& each) { return each.name == "type" || each.name == "bases"; });
   std::string type = spec.type;

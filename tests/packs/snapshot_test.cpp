@@ -19,7 +19,7 @@ TEST_CASE("a pack is shown the facts of the layer") {
   const auto integers = [](std::int64_t a, std::int64_t b) {
     return Value::of(std::vector<Value>{Value::of(a), Value::of(b)});
   };
-  layer.spec.attributes = {
+  layer.spec.attributes = std::vector<Attribute>{
       {"block_size", Value::of(std::int64_t{16})},
       {"shapes", Value::of(std::vector<Value>{integers(1, 2), integers(3, 4)})}};
   const Expected<OpenedPacks> opened = open_packs(only_files({fixture("echo")}));

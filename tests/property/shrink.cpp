@@ -81,14 +81,14 @@ class Simpler {
   template <class Get>
   void spec(const Spec& now, Get get) {
     for (std::size_t i = 0; i < now.attributes.size(); ++i) {
-      std::vector<Attribute> fewer = now.attributes;
+      std::vector<Attribute> fewer(now.attributes.begin(), now.attributes.end());
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
       with(now, std::move(fewer), get);
       if (now.attributes[i].value.kind != Value::Kind::integer) continue;
       const std::int64_t value = now.attributes[i].value.integer;
       for (const std::int64_t next : {std::int64_t{1}, value / 2, value - 1})
         if (next >= 1 && next < value) {
-          std::vector<Attribute> changed = now.attributes;
+          std::vector<Attribute> changed(now.attributes.begin(), now.attributes.end());
           changed[i].value = Value::of(next);
           with(now, std::move(changed), get);
         }

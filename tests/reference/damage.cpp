@@ -307,7 +307,7 @@ Tensor* tensor_of(RegistrationData& data, const Target& target) {
 bool change_spec(RegistrationData& data, const Target& target, std::string_view field,
                  std::int64_t value) {
   Spec& spec = spec_of(data, target);
-  std::vector<Attribute> attributes = spec.attributes;
+  std::vector<Attribute> attributes(spec.attributes.begin(), spec.attributes.end());
   std::erase_if(attributes, [&](const Attribute& each) {
     return each.name == field || each.name == "type" || each.name == "bases";
   });

@@ -63,7 +63,7 @@ struct Spec {
   bool has_layer_views = true;
   std::optional<bool> dcp_sharded;
 
-  std::vector<Attribute> attributes;
+  Attributes attributes;
 
   bool recurrent() const { return kind == Kind::mamba; }
   const Value* attribute(std::string_view name) const;

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace kvedit {
@@ -39,6 +42,27 @@ struct Attribute {
   Value value;
 
   bool operator==(const Attribute&) const = default;
+};
+
+/// The fields of a spec as the engine gave them, in its order. Cannot be changed; copies share
+/// them.
+class Attributes {
+ public:
+  Attributes() = default;
+  Attributes(std::vector<Attribute> fields)
+      : fields_(std::make_shared<const std::vector<Attribute>>(std::move(fields))) {}
+
+  const Attribute* begin() const { return fields_ ? fields_->data() : nullptr; }
+  const Attribute* end() const { return begin() + size(); }
+  std::size_t size() const { return fields_ ? fields_->size() : 0; }
+  const Attribute& operator[](std::size_t index) const { return begin()[index]; }
+
+  bool operator==(const Attributes& other) const {
+    return fields_ == other.fields_ || std::equal(begin(), end(), other.begin(), other.end());
+  }
+
+ private:
+  std::shared_ptr<const std::vector<Attribute>> fields_;
 };
 
 }  // namespace kvedit

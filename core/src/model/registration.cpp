@@ -19,15 +19,21 @@ class Numbering {
  public:
   explicit Numbering(std::size_t names) : slots_(std::bit_ceil(2 * names + 1)) {}
 
+  static std::size_t hash(std::string_view name) { return std::hash<std::string_view>()(name); }
+
   /// @return whether the name is new
-  bool add(const std::string& name) {
-    Slot& slot = slots_[slot_of(name)];
+  bool add(const std::string& name) { return add(name, hash(name)); }
+  bool add(const std::string& name, std::size_t hash) {
+    Slot& slot = slots_[slot_of(name, hash)];
     const std::int32_t number = count_++;
     if (slot.name) return false;
     slot = {&name, number};
     return true;
   }
-  std::int32_t find(std::string_view name) const { return slots_[slot_of(name)].number; }
+  std::int32_t find(std::string_view name) const { return find(name, hash(name)); }
+  std::int32_t find(std::string_view name, std::size_t hash) const {
+    return slots_[slot_of(name, hash)].number;
+  }
 
  private:
   struct Slot {
@@ -35,8 +41,8 @@ class Numbering {
     std::int32_t number = -1;
   };
 
-  std::size_t slot_of(std::string_view name) const {
-    std::size_t at = std::hash<std::string_view>()(name) & (slots_.size() - 1);
+  std::size_t slot_of(std::string_view name, std::size_t hash) const {
+    std::size_t at = hash & (slots_.size() - 1);
     while (slots_[at].name && *slots_[at].name != name) at = (at + 1) & (slots_.size() - 1);
     return at;
   }
@@ -98,9 +104,9 @@ class PlacedLayers {
       }
   }
 
-  const PlacedLayer* find(const std::string& layer) const {
+  const PlacedLayer* find(const std::string& layer, std::size_t hash) const {
     if (layers_.empty()) return nullptr;
-    const std::int32_t number = names_.find(layer);
+    const std::int32_t number = names_.find(layer, hash);
     return number < 0 ? nullptr : &layers_[static_cast<std::size_t>(number)];
   }
 
@@ -153,14 +159,16 @@ void index_layers(const RegistrationData& data, const Numbering& caches, const N
   for (std::size_t g = 0; g < data.groups.size(); ++g) {
     index.group_begin.push_back(index.layers.size());
     for (const std::string& name : data.groups[g].layers) {
-      if (!layers.add(name)) index.repeated.push_back(&name);
+      const std::size_t hash = Numbering::hash(name);
+      if (!layers.add(name, hash)) index.repeated.push_back(&name);
       LayerRef& ref = index.layers.emplace_back();
       ref.name = &name;
       ref.spec = specs.intern(leaf_of(data.groups[g], name));
       ref.group = static_cast<std::int32_t>(g);
-      ref.cache = caches.find(name);
+      ref.cache = caches.find(name, hash);
       if (ref.cache >= 0) grouped[static_cast<std::size_t>(ref.cache)] = true;
-      if (const PlacedLayer* place = placed.find(name)) set_placement(data, storages, *place, ref);
+      if (const PlacedLayer* place = placed.find(name, hash))
+        set_placement(data, storages, *place, ref);
     }
   }
   index.group_begin.push_back(index.layers.size());

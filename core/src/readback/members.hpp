@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <optional>
 #include <span>
 #include <vector>
@@ -31,7 +31,7 @@ struct Member {
 
 /// The layers of a group that can be read, in order of registration; the others become problems.
 struct Members {
-  std::deque<Look> looks;  // what members point to
+  std::list<Look> looks;  // what members point to
   std::vector<Member> layers;
 };
 

@@ -11,10 +11,17 @@ def printable(text: str, /) -> str: ...
 _Problem: TypeAlias = tuple[
     str, str, int | None, str | None, str | None, str, dict[str, int | str]
 ]
-_Spec: TypeAlias = tuple[str, Sequence[str], dict[str, object]]
-_Group: TypeAlias = tuple[
-    Sequence[str], _Spec, dict[str, _Spec], bool, bool, bool, str, int | None
-]
+
+@final
+class Spec:
+    @property
+    def kind(self) -> str: ...
+
+def make_spec(
+    type: str, bases: Sequence[str], fields: dict[str, object], where: str, /
+) -> Spec: ...
+
+_Group: TypeAlias = tuple[Sequence[str], Spec, dict[str, Spec], bool, bool, bool, str, int | None]
 _Placement: TypeAlias = tuple[Sequence[str], int, int, int]
 _Facts: TypeAlias = tuple[
     str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -142,7 +143,7 @@ class Host:
         """
         _check_rows(profile, recurrent_rows)
         facts = facts_of(kv_cache_config, kv_caches, layout, vllm_config, None)
-        torch = import_module("torch")
+        torch = sys.modules.get("torch") or import_module("torch")
         registration, result, views = self._core.edit_live(
             facts, profile, purpose, pass_ungrouped, recurrent_rows, torch
         )

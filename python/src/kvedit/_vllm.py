@@ -9,12 +9,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from . import _arguments
+from ._core import make_spec
 from ._errors import Error
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from ._core import _Facts, _Group, _Placement, _Spec
+    from ._core import Spec, _Facts, _Group, _Placement
 
     _Parallel: TypeAlias = tuple[int, int, int, int, int]
     _Engine: TypeAlias = tuple[str, _Parallel, dict[str, str]]  # model, sizes, backends
@@ -147,6 +148,8 @@ def layout_name(given: Any, called: str) -> str:
 
 def _parallel_of(vllm_config: Any) -> _Parallel:
     config = getattr(vllm_config, "parallel_config", None)
+    if config is None:
+        return 1, 1, 1, 1, 1
 
     def size(*names: str) -> int:
         for name in names:
@@ -245,10 +248,10 @@ def _num_blocks_of(group: Any, host_resident: bool, kv_cache_config: Any) -> int
 
 def _leaves(
     layers: Iterable[str], leaves: Mapping[str, Any], where: str, specs: _Specs
-) -> dict[str, _Spec]:
+) -> dict[str, Spec]:
     if not isinstance(leaves, (dict, Mapping)):
         raise _arguments.refused(where + "/layer_specs", leaves, "a dict of layer to spec")
-    read: dict[str, _Spec] = {}
+    read: dict[str, Spec] = {}
     for layer in layers:
         place = f"{where}/layer_specs/{layer}"
         leaf = leaves.get(layer)
@@ -259,43 +262,21 @@ def _leaves(
 
 
 # A wrapper has the kind of its leaves when they are of one.
-def _wrapper(spec: Any, leaves: Mapping[str, _Spec], where: str) -> _Spec:
-    made = _spec(spec, where + "/spec")
-    if "kind" not in made[2]:
-        kinds = {_kind_of(leaf) for leaf in leaves.values()}
-        kind = kinds.pop() if len(kinds) == 1 else None
-        if kind is not None:
-            made[2]["kind"] = kind
-    return made
-
-
-_CLASS_KINDS = {
-    "SlidingWindowMLASpec": "sliding_window_mla",
-    "MLAAttentionSpec": "mla_attention",
-    "SinkFullAttentionSpec": "sink_full_attention",
-    "FullAttentionSpec": "full_attention",
-    "ChunkedLocalAttentionSpec": "chunked_local_attention",
-    "SlidingWindowSpec": "sliding_window",
-    "MambaSpec": "mamba",
-    "EncoderOnlyAttentionSpec": "encoder_only_attention",
-    "CrossAttentionSpec": "cross_attention",
-}
-
-
-def _kind_of(spec: _Spec) -> Any:
-    name, bases, fields = spec
-    if "kind" in fields:
-        return fields["kind"]
-    return next((_CLASS_KINDS[each] for each in (name, *bases) if each in _CLASS_KINDS), None)
+def _wrapper(spec: Any, leaves: Mapping[str, Spec], where: str) -> Spec:
+    name, bases, fields = _read(spec, where + "/spec")
+    kinds = {leaf.kind for leaf in leaves.values()}
+    if len(kinds) == 1 and kinds != {"unknown"}:
+        fields.setdefault("kind", kinds.pop())
+    return make_spec(name, bases, fields, where + "/spec")
 
 
 class _Specs:
     """Equal specs are read once; groups of one kind have equal specs."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, _Spec] = {}
+        self._known: dict[Any, Spec] = {}
 
-    def of(self, spec: Any, where: str) -> _Spec:
+    def of(self, spec: Any, where: str) -> Spec:
         parameters = getattr(spec, "__dataclass_params__", None)
         if parameters is not None and parameters.frozen:
             try:
@@ -312,12 +293,17 @@ class _Specs:
 
 
 @lru_cache(maxsize=256)
-def _frozen_spec(spec: Any) -> _Spec:
+def _frozen_spec(spec: Any) -> Spec:
     """vLLM's own specs are frozen and equal by value; an engine has few and shows them often."""
     return _spec(spec, "")
 
 
-def _spec(spec: Any, where: str) -> _Spec:
+def _spec(spec: Any, where: str) -> Spec:
+    return make_spec(*_read(spec, where), where)
+
+
+def _read(spec: Any, where: str) -> tuple[str, list[str], dict[str, object]]:
+    """Name, names of bases and fields."""
     cls: Any = type(spec)
     name, bases, known = _class_facts(cls)
     fields: dict[str, object] = {}

@@ -202,3 +202,18 @@ TEST_CASE("spec: state bytes beyond 63 bits stay above every page") {
                   names({"float64", "float64"}));
   CHECK(bytes == most);
 }
+
+TEST_CASE("specs are equal when their fields are, shared or not") {
+  const Fields fields = {field("num_kv_heads", 2), field("head_size", 64)};
+  const Spec spec = right(fields);
+  const Spec copy = spec;
+  CHECK(copy == spec);
+  CHECK(copy.attributes.begin() == spec.attributes.begin());
+  CHECK(right(fields) == spec);
+  CHECK_FALSE(right({field("num_kv_heads", 2), field("head_size", 64), field("new", 1)}) == spec);
+  CHECK_FALSE(right({field("head_size", 64), field("num_kv_heads", 2)}) == spec);
+  CHECK(Attributes() == Attributes(Fields()));
+  CHECK_FALSE(Attributes() == spec.attributes);
+  const Spec kept = [] { return Spec(right({field("head_size", 8)})); }();
+  CHECK(kept.attribute("head_size")->integer == 8);
+}
