@@ -17,7 +17,7 @@ const Axis* axis_of(const Box& box, Role role) {
 
 std::optional<Failure> another_order_than_the_layout(const LayerClass& of) {
   const std::string_view layout = of.facts.layout;
-  if (layout.empty()) return std::nullopt;
+  if (layout.empty() || of.facts.tensors.size() > 1) return std::nullopt;
   for (const Box& box : of.page->boxes) {
     const Axis* heads = axis_of(box, Role::head);
     const Axis* tokens = axis_of(box, Role::token);
