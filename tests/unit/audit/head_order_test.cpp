@@ -66,6 +66,26 @@ TEST_CASE("head order: strides that agree, or cannot tell, say nothing") {
   CHECK(problems(attention(16, 16, true, "NHD")).empty());
 }
 
+TEST_CASE("a layer that is wrong is not hidden behind a warning of its class") {
+  RegistrationData data = attention(2, 16, true, "NHD");
+  data.groups[0].spec =
+      spec("FullAttentionSpec", 16, 1040,
+           {field("num_kv_heads", 2), field("head_size", 8), field("dtype", "bfloat16"),
+            field("page_size_padded", 1040), field("unpadded_page_size_bytes", 1024)});
+  data.caches[0].tensors[0].stride[0] = 520;
+  data.groups[0].layers.push_back("short");
+  data.caches.push_back({"short", data.caches[0].tensors, false});
+  data.caches[1].tensors[0].storage = "s1";
+  data.storages.push_back({"s1", 4 * 1040 - 1, "cpu"});  // the tensor fits, its last page does not
+  const Result result(run_pipeline(Registration(data), {}, std::make_shared<const RuleBook>()));
+  CHECK_FALSE(result.ok());
+  CHECK(result.layer(1).outcome() == Outcome::failed);
+  REQUIRE(result.problems().size() == 2);
+  CHECK(result.problems()[0].severity == Severity::error);
+  CHECK(result.problems()[0].layer == "short");
+  CHECK(result.problems()[1].severity == Severity::warning);
+}
+
 TEST_CASE("private order: known by class or name of the backend") {
   CHECK(has_private_order("vllm.v1.attention.backends.cpu_attn.CPUAttentionBackend"));
   CHECK(has_private_order("CPU_ATTN"));
