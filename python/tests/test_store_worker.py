@@ -2,6 +2,8 @@
 
 import errno
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -9,7 +11,7 @@ from kvedit.integrations._store.keys import GroupLayout
 from kvedit.integrations._store.options import Options
 from kvedit.integrations._store.plan import Move, Plan
 from kvedit.integrations._store.worker import Worker
-from store_parts import LOG, Blocks, key, layout
+from store_parts import LOG, Blocks, Request, key, layout, matched, scheduler, step
 
 
 @pytest.fixture
@@ -107,3 +109,90 @@ def test_a_store_that_cannot_keep_up_loses_blocks(worker, monkeypatch, caplog):
     worker.wait()
     assert caplog.text.count("not stored") == 1
     assert not worker._files.has(worker.layout.name(key(0, 16)), 4)
+
+
+# --- eras ---
+
+
+def of(era, *tokens):
+    return [Move(key(0, end)._replace(era=era), end) for end in tokens]
+
+
+def stored(worker, era):
+    return [end for end in (16, 32, 48) if worker._files.has(worker._name(of(era, end)[0]), 4)]
+
+
+@pytest.fixture
+def slow(worker, monkeypatch):
+    """A disk that writes when it is told to; one thread, so that the second batch waits."""
+    worker._threads = ThreadPoolExecutor(1)
+    monkeypatch.setattr("kvedit.integrations._store.worker._BATCH_BYTES", 4)
+    begun, go, write = threading.Event(), threading.Event(), worker._files.write
+
+    def held_back(*given):
+        begun.set()
+        assert go.wait(10)
+        write(*given)
+
+    monkeypatch.setattr(worker._files, "write", held_back)
+    return begun, go
+
+
+def test_what_is_written_after_a_reset_is_not_served(worker, slow, tmp_path):
+    """The scheduler removes the files when blocks are still to be written."""
+    half = scheduler(tmp_path, worker.layout.groups[0])
+    begun, go = slow
+    worker.save(Plan(saves=of("", 16, 32)))
+    assert begun.wait(10)
+    assert half.forget()
+    go.set()
+    worker.wait()
+    assert stored(worker, "") == [16, 32]  # nobody could know
+    assert matched(half, Request(40)) == 0
+    plan = half.plan(step({}, {}))
+    worker.start_loads(plan)
+    worker.wait()
+    assert os.listdir(tmp_path) == []
+    worker.save(Plan(plan.era, saves=of(plan.era, 16)))
+    worker.wait()
+    assert matched(half, Request(40, "after")) == 16
+
+
+def test_what_waits_to_be_written_is_dropped_and_what_is_being_written_is_removed(
+    worker, slow, tmp_path
+):
+    begun, go = slow
+    worker.save(Plan(saves=of("", 16, 32)))
+    assert begun.wait(10)
+    worker.save(Plan("new", saves=of("new", 48)))
+    go.set()
+    worker.wait()
+    assert stored(worker, "") == [] and stored(worker, "new") == [48]
+    assert os.listdir(tmp_path) == ["model-new"] and worker._unwritten == 0
+
+
+def test_loads_of_an_era_read_its_files(worker):
+    worker.save(Plan("new", saves=of("new", 16)))
+    worker.wait()
+    worker.start_loads(Plan("new", loads={"r": [of("new", 16)[0]._replace(block=9)]}))
+    assert not results(worker, until_loaded=True).failed
+    assert worker._groups[0].memory == {9: [16] * 4}
+    worker.start_loads(Plan("newer", loads={"r": [of("new", 16)[0]._replace(block=9)]}))
+    worker.wait()
+    worker.start_loads(Plan("newer", loads={"s": of("new", 16)}))
+    loaded = set()
+    while "s" not in loaded:
+        found = worker.results()
+        loaded |= found.loaded
+    assert "s" in found.failed
+
+
+def test_an_era_s_files_end_with_the_worker_and_others_stay(worker, tmp_path):
+    worker.save(Plan(saves=of("", 16)))
+    worker.wait()
+    worker.close()
+    assert stored(worker, "") == [16]
+    worker._threads = ThreadPoolExecutor(1)
+    worker.save(Plan("new", saves=of("new", 16)))
+    worker.close()
+    assert os.listdir(tmp_path) == []

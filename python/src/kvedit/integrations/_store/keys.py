@@ -1,10 +1,12 @@
 """What a stored block is called.
 
     MODEL / SHARD / GROUP FINGERPRINT / ab / abcdef….kv
+    MODEL-ERA / …
 
 A name says all that must be equal for two blocks to be interchangeable: the weights, the rank, how
 the group's bytes are laid out, and the prefix. The prefix is vLLM's own hash of it, which carries
-LoRA adapter, multimodal input and cache salt.
+LoRA adapter, multimodal input and cache salt. What an engine computes after it was told to forget
+is of an era that no other has, and no file of before is of.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ class Key(NamedTuple):
 
     group: int
     hash: bytes
+    era: str = ""
+    """Since when; empty from the engine's start until it is first told to forget."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +78,18 @@ class ShardLayout:
         """One group, whose requests have every block: each prefix of them can be gone on from."""
         return [group.retention if group else None for group in self.groups] == ["full"]
 
+    def folder_in(self, era: str) -> str:
+        """MODEL-ERA / SHARD"""
+        model, _, shard = self.folder.partition("/")
+        return f"{model}-{era}/{shard}" if era else self.folder
+
     def name(self, key: Key) -> str | None:
         """The file of a block, relative to the store; None where the shard has nothing of it."""
         group = self.groups[key.group]
         if group is None or group.fingerprint is None:
             return None
         digits = key.hash.hex()
-        return f"{self.folder}/{group.fingerprint}/{digits[:2]}/{digits}.kv"
+        return f"{self.folder_in(key.era)}/{group.fingerprint}/{digits[:2]}/{digits}.kv"
 
 
 def shard_layout(vllm_config: Any, result: Result, model: str | None) -> ShardLayout:
