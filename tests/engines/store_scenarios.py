@@ -1,6 +1,7 @@
 """What engine processes do with the reference connector: see `test_store_connector`."""
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -263,6 +264,31 @@ def fail(store: str, **engine: Any) -> dict[str, Any]:
         failed = stored.wiped(prompt)
         files.read = read
         return {"right": right, "failed": failed, "next": stored.wiped(prompt)}
+
+
+def change_weights(store: str, **engine: Any) -> dict[str, Any]:
+    """In place, with a reset, while blocks of before are still on their way to a slow disk."""
+    with Stored(store, **engine) as stored:
+        prompt = zoo.prompt(3 * stored.block_tokens + 5)
+        files, wait = stored.worker._files, stored.worker.wait
+        write = files.write
+        go = threading.Event()
+        files.write = lambda *given: go.wait(60) and write(*given)
+        stored.worker.wait = lambda: None
+        before = stored.ask(prompt)
+        for name, weights in stored.engine._runner.model.named_parameters():
+            if "embed" in name:  # matrices have been packed elsewhere
+                weights.data.copy_(weights.data.roll(1, 0))
+        reset = stored.engine.llm.reset_prefix_cache(reset_connector=True)
+        go.set()
+        wait()
+        files.write, stored.worker.wait = write, wait
+        late = len(stored.files())
+        first = stored.ask(prompt)
+        again = stored.wiped(prompt)
+        right = stored.ask(prompt, reading=False)
+        return {"before": before, "reset": reset, "late": late, "first": first, "again": again,
+                "right": right}  # fmt: skip
 
 
 def conversation(store: str, turn: int = 60, **engine: Any) -> dict[str, Any]:

@@ -86,6 +86,18 @@ def test_a_failed_load_fails_one_request_where_the_policy_says_so(
     assert got["next"]["cached"] == 3 * (STEPS.get(model) or 128)
 
 
+@pytest.mark.parametrize("model", ["llama", "nemotron_h"])
+def test_weights_that_change_in_place_with_a_reset(engines, model_folder, tmp_path, model):
+    given = {**of(model, model_folder), "store": str(tmp_path)}
+    got = engines.run("store_scenarios:change_weights", **given)
+    assert got["reset"] and got["late"] >= 3  # blocks of before, written when all was forgotten
+    assert not same(got["before"], got["right"])
+    assert got["first"]["cached"] == 0 and same(got["first"], got["right"])
+    assert got["again"]["cached"] == 3 * (STEPS.get(model) or 128)
+    assert same(got["again"], got["right"])
+    assert list(tmp_path.iterdir()) == []  # neither is of use to another engine
+
+
 @pytest.mark.parametrize("model", ["llama", "nemotron_h", "qwen3_next"])
 def test_generated_tokens_are_kept(engines, model_folder, tmp_path, model):
     got = engines.run("store_scenarios:conversation", store=str(tmp_path), **of(model, model_folder))
