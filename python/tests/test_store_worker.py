@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from kvedit.integrations._store.files import BlockFiles
 from kvedit.integrations._store.keys import GroupLayout
 from kvedit.integrations._store.options import Options
 from kvedit.integrations._store.plan import Move, Plan
@@ -99,7 +100,43 @@ def test_what_stands_in_a_block_s_place_is_said_once_and_costs_that_block_only(w
         worker.wait()
     there = [tokens for tokens in ends if worker._files.has(names[tokens], 4)]
     assert there == [48, 64] and worker._unwritten == 0
-    assert caplog.text.count("a block is not stored") == 1 and names[16] in caplog.text
+    assert caplog.text.count("a block is not stored") == 2  # twice each, for one cause each
+    assert names[16] in caplog.text and os.path.dirname(names[32]) in caplog.text
+
+
+def test_each_cause_is_said_once(worker, monkeypatch, caplog):
+    write, causes = worker._files.write, [errno.EISDIR, errno.ENOSPC, errno.ELOOP, errno.EROFS]
+
+    def fails(name, row):
+        raise OSError(causes[0], f"cause {causes[0]}", name)
+
+    monkeypatch.setattr(worker._files, "write", fails)
+    for tokens in (16, 32, 48, 64) * 2:
+        worker.save(Plan(saves=[Move(key(0, tokens), 1)]))
+        worker.wait()
+        causes.append(causes.pop(0))
+    for cause in causes:
+        assert caplog.text.count(f"cause {cause}") == 1, cause
+    monkeypatch.setattr(worker._files, "write", write)
+
+
+def test_the_store_may_become_a_file_or_a_circle(worker, tmp_path, caplog):
+    """After a block's place was taken, which was said."""
+    root = tmp_path / "store"
+    worker._files = BlockFiles(str(root))
+    name = worker.layout.name(key(0, 16))
+    (root / name / "mine").mkdir(parents=True)
+    for damage in (
+        lambda: None,
+        lambda: root.rename(tmp_path / "moved") and root.write_text(""),
+        lambda: root.unlink() or root.symlink_to(root),
+    ):
+        damage()
+        for _ in range(2):
+            worker.save(Plan(saves=[Move(key(0, 16), 1), Move(key(0, 32), 2)]))
+            worker.wait()
+    for cause in (errno.EISDIR, errno.ENOTDIR, errno.ELOOP):
+        assert caplog.text.count(f"Errno {cause}") == 1, caplog.text
 
 
 def test_a_store_that_cannot_keep_up_loses_blocks(worker, monkeypatch, caplog):

@@ -7,6 +7,7 @@ to a request that waits for them.
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections import deque
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 _BATCH_BYTES = 16 << 20
 _BATCHES_AHEAD = 4
+# Something else stands where a block or its folder is to be: no reason for the others.
+_OF_ITS_PLACE = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP)
 
 
 class Results(NamedTuple):
@@ -72,7 +75,7 @@ class Worker:
         self.layout: ShardLayout | None = None
         self._loads: list[_Load] = []
         self._saved: set[str] = set()
-        self._complained: set[str] = set()
+        self._complained: set[object] = set()
         self._era = ""
         self._writing: set[Future[None]] = set()
         self._unwritten = 0
@@ -213,7 +216,7 @@ class Worker:
                 if move.key.era == self._era:
                     self._write_one(self._name(move), row)
         except OSError as error:
-            self._complain("write", "blocks cannot be stored: %s", error)
+            self._complain(("write", error.errno), "blocks cannot be stored: %s", error)
         finally:
             with self._lock:
                 self._unwritten -= payload.nbytes
@@ -221,9 +224,10 @@ class Worker:
     def _write_one(self, name: str, row: Bytes) -> None:
         try:
             self._files.write(name, row)
-        except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
-            # something stands in its place, which is no reason for the others
-            self._complain("place", "a block is not stored: %s", error)
+        except OSError as error:
+            if error.errno not in _OF_ITS_PLACE:
+                raise
+            self._complain(("place", error.errno), "a block is not stored: %s", error)
 
     def _written(self, job: Future[None]) -> None:
         with self._lock:
@@ -260,8 +264,8 @@ class Worker:
         assert name is not None
         return name
 
-    def _complain(self, topic: str, message: str, *values: object) -> None:
-        """Once for each topic: the engine goes on, and so would the log."""
+    def _complain(self, topic: object, message: str, *values: object) -> None:
+        """Once for each topic, causes of the system apart: the engine goes on, and so would the log."""
         with self._lock:
             first = topic not in self._complained
             self._complained.add(topic)
