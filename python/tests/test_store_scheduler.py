@@ -199,6 +199,23 @@ def test_what_is_stored_can_be_forgotten(files, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["other"]
 
 
+def test_who_only_reads_forgets_and_removes_nothing(files, tmp_path):
+    put(files, layout(FULL), 0, 16)
+    half = scheduler(tmp_path, FULL, roles=Roles(loads=True, saves=False))
+    assert matched(half, Request(20)) == 16
+    assert half.forget() and matched(half, Request(20, "after")) == 0
+    half.close()
+    assert longest(files, [layout(FULL)]) == 16
+
+
+def test_who_serves_nothing_has_nothing_to_forget(tmp_path):
+    """An engine that asks for it, to sleep for one, ends with an error where the answer is no."""
+    half = Scheduler(Options(folder=str(tmp_path)), UNIT, Roles(True, True), LOG)
+    assert half.forget()
+    half.set_shards([None], 1, None)
+    assert half.forget() and half.plan(step({}, {})).saves == []
+
+
 def eras(plan):
     return {move.key.era for move in plan.saves}
 

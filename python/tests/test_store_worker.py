@@ -208,6 +208,17 @@ def test_what_waits_to_be_written_is_dropped_and_what_is_being_written_is_remove
     assert os.listdir(tmp_path) == ["model-new"] and worker._unwritten == 0
 
 
+def test_who_has_stored_nothing_removes_nothing(worker):
+    other = Worker(worker._options, LOG)
+    other.layout, other._groups = worker.layout, worker._groups
+    other.save(Plan(saves=of("", 16)))
+    other.wait()
+    worker.start_loads(Plan("new"))
+    worker.wait()
+    assert stored(other, "") == [16]
+    other.close()
+
+
 def test_loads_of_an_era_read_its_files(worker):
     worker.save(Plan("new", saves=of("new", 16)))
     worker.wait()

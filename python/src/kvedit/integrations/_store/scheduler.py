@@ -242,10 +242,10 @@ class Scheduler:
         self._lookups.clear()
         for known in self._known.values():
             known.saved, known.mixed = None, known.request.num_computed_tokens > 0
-        return bool(self._shards)
+        return True  # engines take a no, also of who stores nothing, for a failure
 
     def _remove_era(self) -> None:
-        for shard in self._shards:
+        for shard in self._shards if self._roles.saves else ():
             self._files.remove_all(shard.folder_in(self._era))
 
     def close(self) -> None:

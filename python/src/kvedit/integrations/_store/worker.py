@@ -77,6 +77,7 @@ class Worker:
         self._saved: set[str] = set()
         self._complained: set[object] = set()
         self._era = ""
+        self._wrote = False  # since then
         self._writing: set[Future[None]] = set()
         self._unwritten = 0
         self._lock = threading.Lock()
@@ -111,10 +112,12 @@ class Worker:
         files of the model. What waits to be written is not, and what was written is removed."""
         if era == self._era or self.layout is None:
             return
-        left, self._era = self._era, era
+        left, wrote = self._era, self._wrote
+        self._era, self._wrote = era, False
         with self._lock:
             before = set(self._writing)
-        self._later(self._remove_era, self.layout.folder_in(left), before)
+        if wrote:
+            self._later(self._remove_era, self.layout.folder_in(left), before)
 
     def _remove_era(self, folder: str, before: set[Future[None]]) -> None:
         wait(before)  # threads take their work in order: none of it waits for this one
@@ -191,6 +194,7 @@ class Worker:
                 some = moves[begin : begin + most]
                 if self._reserve(len(some) * group.block_bytes):
                     payload = group.gather([move.block for move in some])
+                    self._wrote = True
                     self._later(self._write, some, payload)
         self._saved |= plan.held
 
