@@ -111,6 +111,22 @@ def test_files_of_other_kinds_are_sampled_all_over(tmp_path, name):
     assert len({name_of(each) for each in tmp_path.iterdir()}) == len(list(tmp_path.iterdir()))
 
 
+def test_weights_may_lie_in_folders_of_their_own(tmp_path):
+    for name in ("a", "b"):
+        put(tmp_path / "text" / "model.safetensors", safetensors(TENSORS))
+        put(tmp_path / "sound" / "model.safetensors", safetensors({"a": name.encode()}))
+        (tmp_path / "config.json").write_text(name)
+        tmp_path.rename(tmp_path.with_name(name))
+        tmp_path.mkdir()
+    assert name_of(tmp_path.with_name("a")) != name_of(tmp_path.with_name("b"))
+    shutil.copytree(tmp_path.with_name("a"), tmp_path / "copy")
+    assert name_of(tmp_path.with_name("a")) == name_of(tmp_path / "copy")
+    put(tmp_path / "copy" / "model.tensors", b"above them")
+    whole = name_of(tmp_path / "copy")
+    shutil.rmtree(tmp_path / "copy" / "sound")  # checkpoints of the training, say
+    assert name_of(tmp_path / "copy") == whole
+
+
 def test_a_model_may_be_one_file(tmp_path):
     path = put(tmp_path / "model.gguf", b"one")
     first = name_of(path)

@@ -334,9 +334,10 @@ def junctions(store: str, **engine: Any) -> dict[str, Any]:
         return {"right": right, "loaded": stored.wiped(second), "block": block}
 
 
-def shards(store: str, prompt: list[int], files: int, **engine: Any) -> list[Any]:
+def shards(store: str, prompt: list[int], files: int, reset: bool, **engine: Any) -> list[Any]:
     """With two workers in processes of their own: answers of a prompt; once so many files are there
-    and the engine has forgotten it, again without a file of the second worker."""
+    and the engine has forgotten it, again without a file of the second worker. Then, for `reset`,
+    after one of the store: at once, and when the engine has forgotten it."""
     import multiprocessing
 
     from vllm.v1.executor import multiproc_executor
@@ -345,12 +346,21 @@ def shards(store: str, prompt: list[int], files: int, **engine: Any) -> list[Any
     multiproc_executor.get_mp_context = lambda: multiprocessing.get_context("fork")
     with Engine(connector=connector_of(store), tensor_parallel_size=2, **engine) as running:
         answers = [running.generate(prompt)]
-        deadline = time.monotonic() + 60
-        while len(list(Path(store).rglob("*.kv"))) < files and time.monotonic() < deadline:
-            time.sleep(0.05)
+        _wait_for_files(store, files)
         running.forget()
         next(Path(store).glob("*/tp1-pcp0/**/*.kv")).unlink()
         answers.append(running.generate(prompt))
-        while len(list(Path(store).rglob("*.kv"))) < files and time.monotonic() < deadline:
-            time.sleep(0.05)
+        _wait_for_files(store, files)
+        if reset:
+            running.forget(connector=True)
+            answers.append(running.generate(prompt))
+            _wait_for_files(store, files)
+            running.forget()
+            answers.append(running.generate(prompt))
         return answers
+
+
+def _wait_for_files(store: str, count: int) -> None:
+    deadline = time.monotonic() + 30
+    while len(list(Path(store).rglob("*.kv"))) < count and time.monotonic() < deadline:
+        time.sleep(0.05)

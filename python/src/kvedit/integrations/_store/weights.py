@@ -7,6 +7,7 @@ spread pieces. Files that begin alike, or were made to have equal sizes and time
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     Spans = list[tuple[int, int]]  # first byte, one past the last
 
-_WEIGHT_FILES = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
+_WEIGHT_FILES = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".tensors")
 _OTHERS = ("processor_config.json", ".py")  # what images become; code that comes with the weights
 SAMPLE = 64
 """Bytes at each end and in the middle of a tensor."""
@@ -52,14 +53,31 @@ def weights_of(model: Any, load: Any) -> Sequence[Any]:
 def _of_path(path: str) -> list[list[Any]]:
     """Of the weights in a folder, or of one file."""
     if os.path.isfile(path):
-        return [_facts(path, MOST_TENSORS)]
-    if not os.path.isdir(path):
-        return []
-    names = sorted(name for name in os.listdir(path) if name.endswith((*_WEIGHT_FILES, *_OTHERS)))
+        return [[os.path.basename(path), *_facts(path, MOST_TENSORS)]]
+    names = _files_in(path, "")
+    if not any(name.endswith(_WEIGHT_FILES) for name in names):
+        below = [_files_in(path, name) for name in _folders_in(path)]
+        names = [*names, *(name for each in below for name in each)]
     if not any(name.endswith(_WEIGHT_FILES) for name in names):
         return []
     tensors = min(MOST_TENSORS, max(1, MOST_TENSORS_IN_ALL // len(names)))
-    return [_facts(os.path.join(path, name), tensors) for name in names]
+    return [[name, *_facts(os.path.join(path, name), tensors)] for name in names]
+
+
+def _files_in(path: str, folder: str) -> list[str]:
+    """Names below `path` of the files that count."""
+    try:
+        names = sorted(os.listdir(os.path.join(path, folder)))
+    except OSError:  # none, or the engine cannot read it either
+        return []
+    ends = (*_WEIGHT_FILES, *_OTHERS)
+    return [os.path.join(folder, name) for name in names if name.endswith(ends)]
+
+
+def _folders_in(path: str) -> list[str]:
+    with contextlib.suppress(OSError), os.scandir(path) as entries:
+        return sorted(each.name for each in entries if each.is_dir() and each.name[0] != ".")
+    return []
 
 
 def _in_hub_cache(name: str, revision: str | None, folder: str | None) -> str | None:
@@ -75,26 +93,26 @@ def _in_hub_cache(name: str, revision: str | None, folder: str | None) -> str | 
 
 
 def _facts(path: str, tensors: int) -> list[Any]:
-    name = os.path.basename(path)
+    """Size, time and a digest of the samples."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:  # a link to nowhere; the engine has not read it either
-        return [name, errno.errorcode.get(error.errno or 0)]
+        return [errno.errorcode.get(error.errno or 0)]
     try:
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode):
-            return [name, None]
+            return []
         digest = hashlib.blake2b(digest_size=16)
-        for begin, end in _spans(file, name, status.st_size, tensors):
+        for begin, end in _spans(file, path, status.st_size, tensors):
             digest.update(os.pread(file, end - begin, begin))
-        return [name, status.st_size, status.st_mtime_ns, digest.hexdigest()]
+        return [status.st_size, status.st_mtime_ns, digest.hexdigest()]
     finally:
         os.close(file)
 
 
-def _spans(file: int, name: str, size: int, tensors: int) -> Spans:
+def _spans(file: int, path: str, size: int, tensors: int) -> Spans:
     """Of the bytes that are read; in order, none twice."""
-    found = _tensors(file, size) if name.endswith(".safetensors") else None
+    found = _tensors(file, size) if path.endswith(".safetensors") else None
     return _pieces(size) if found is None else _samples(*found, tensors)
 
 
