@@ -199,7 +199,7 @@ def test_folders_of_any_name(tmp_path, folder):
     assert os.listdir(os.fsencode(tmp_path)) == [folder]
 
 
-@pytest.mark.parametrize("name", ["model/" + "ab" * 200 + ".kv", "model/" + "abcd/" * 1000 + "a.kv"])
+@pytest.mark.parametrize("name", ["m/" + "ab" * 200 + ".kv", "m/" + "abcd/" * 1000 + "a.kv"])
 def test_names_that_are_too_long_for_the_file_system(files, name):
     assert not files.has(name, 1000) and reads(files, name) is None
     with pytest.raises(OSError, match="too long"):

@@ -211,8 +211,8 @@ def test_weights_of_the_hub_go_by_their_commit_or_by_their_files(tmp_path, monke
     assert len(names) == 3
     hub = ModuleType("huggingface_hub")
 
-    def snapshot_download(repository, revision, cache_dir, local_files_only):
-        assert (repository, revision, cache_dir, local_files_only) == ("org/model", None, None, True)
+    def snapshot_download(name, revision, cache_dir, local_files_only):
+        assert (name, revision, cache_dir, local_files_only) == ("org/model", None, None, True)
         return str(tmp_path)
 
     hub.snapshot_download = snapshot_download
@@ -325,7 +325,9 @@ def test_configs_are_read_alike_in_every_process():
 
 def test_a_large_file_is_looked_at_quickly(tmp_path):
     """A sparse file of 16 GB with as many tensors as a model of that size."""
-    table = {str(number): {"data_offsets": [number << 25, (number + 1) << 25]} for number in range(500)}
+    table = {
+        str(number): {"data_offsets": [number << 25, (number + 1) << 25]} for number in range(500)
+    }
     text = json.dumps(table).encode()
     path = put(tmp_path / "model.safetensors", len(text).to_bytes(8, "little") + text)
     os.truncate(path, 8 + len(text) + (500 << 25))

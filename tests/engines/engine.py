@@ -106,7 +106,8 @@ class Engine:
     def forget(self, connector: bool = False) -> None:
         """Drops what the engine has in its own prefix cache, and what its connector has."""
         deadline = time.monotonic() + 20
-        while not self.llm.reset_prefix_cache(reset_connector=connector):  # a connector still holds blocks
+        while not self.llm.reset_prefix_cache(reset_connector=connector):
+            # a connector still holds blocks
             if time.monotonic() > deadline:
                 raise TimeoutError("the engine's prefix cache is held by someone")
             time.sleep(0.05)

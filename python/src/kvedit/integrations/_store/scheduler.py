@@ -234,8 +234,8 @@ class Scheduler:
         return True
 
     def forget(self) -> bool:
-        """Begins an era: nothing that was stored before is found again, whenever it is written. What
-        is there is removed; what comes too late the workers remove, once they know."""
+        """Begins an era: nothing that was stored before is found again, whenever it is written.
+        What is there is removed; what comes too late the workers remove, once they know."""
         self._remove_era()
         self._era = self._plan.era = secrets.token_hex(8)
         self._plan.saves.clear()

@@ -136,7 +136,7 @@ def _tensors(file: int, size: int) -> tuple[int, Spans] | None:
         spans = sorted((begin + int(first), begin + int(end)) for first, end in given)
         right = all(begin <= first <= end <= size for first, end in spans)
         return (begin, spans) if right else None
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError):
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         return None
 
 

@@ -269,7 +269,7 @@ class Worker:
         return name
 
     def _complain(self, topic: object, message: str, *values: object) -> None:
-        """Once for each topic, causes of the system apart: the engine goes on, and so would the log."""
+        """Once for each topic and cause: the engine goes on, and so would the log."""
         with self._lock:
             first = topic not in self._complained
             self._complained.add(topic)
