@@ -124,8 +124,8 @@ def _platform() -> Any:
 
 
 def _kernels(vllm_config: Any) -> Iterator[str]:
-    """Instruction sets of the CPU backend: with AMX a block has its keys in another order, in a
-    cache that looks the same."""
+    """Instruction sets of the CPU backend: with AMX a block has its values in another order, in
+    a cache that looks the same."""
     layers = _at(vllm_config, "compilation_config.static_forward_context")
     for layer in layers.values() if isinstance(layers, dict) else ():
         kernel = getattr(layer, "isa", None)
