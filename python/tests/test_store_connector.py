@@ -8,44 +8,17 @@ import kvedit
 import standins
 import vllm_base
 from conftest import GIVEN
-from kvedit.integrations._store.keys import Key, model_name, shard_name
+from kvedit.integrations._store.keys import Key, shard_name
 from kvedit.integrations._store.plan import Move, Plan
 from store_parts import FULL, RECURRENT, WINDOW, Blocks, Request, layout
 
 
-def config_of(folder, rank=0, **parallel):
-    sizes = {"tensor_parallel_size": 1, "prefill_context_parallel_size": 1, **parallel}
-    model = SimpleNamespace(
-        model=str(folder), revision=None, dtype="bfloat16", quantization=None,
-        hf_config=SimpleNamespace(to_dict=lambda: {"rope": 1, "_name_or_path": "x"}),
-    )  # fmt: skip
-    return SimpleNamespace(
-        model_config=model, speculative_config=None,
-        cache_config=SimpleNamespace(prefix_caching_hash_algo="sha256"),
-        parallel_config=SimpleNamespace(rank=rank, **sizes),
-    )  # fmt: skip
-
-
-def test_models_are_told_apart_by_their_weights(tmp_path):
-    (tmp_path / "model.safetensors").write_bytes(b"weights")
-    (tmp_path / "README.md").write_bytes(b"read")
-    config = config_of(tmp_path)
-    name = model_name(config, None)
-    (tmp_path / "README.md").write_bytes(b"read again")
-    assert model_name(config, None) == name
-    (tmp_path / "model.safetensors").write_bytes(b"others")
-    other = model_name(config, None)
-    assert other != name
-    assert model_name(config, "mine") not in (name, other)
-    assert model_name(config_of("elsewhere"), "mine") == model_name(config, "mine")
-    assert model_name(config_of("org/model"), None) != model_name(config_of("org/other"), None)
-    config.model_config.dtype = "float16"
-    assert model_name(config, None) != other
-
-
 def test_ranks_that_hold_other_bytes_have_other_names():
-    sizes = {"tensor_parallel_size": 2, "prefill_context_parallel_size": 2}
-    names = [shard_name(config_of("m", rank, **sizes)) for rank in range(8)]
+    def name(rank):
+        return shard_name(SimpleNamespace(parallel_config=SimpleNamespace(
+            rank=rank, tensor_parallel_size=2, prefill_context_parallel_size=2)))  # fmt: skip
+
+    names = [name(rank) for rank in range(8)]
     assert names[:4] == ["tp0-pcp0", "tp1-pcp0", "tp0-pcp1", "tp1-pcp1"] and names[4:] == names[:4]
 
 

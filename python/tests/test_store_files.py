@@ -190,6 +190,22 @@ def test_two_that_remove_the_same_file(files, tmp_path, monkeypatch):
     assert reads(files) is None and there(files) == []
 
 
+@pytest.mark.parametrize("folder", [b"store\xff", b"\xed\xa0\x80", "Zürich 𝄞".encode(), b"a\nb"])
+def test_folders_of_any_name(tmp_path, folder):
+    """Whatever bytes the file system has for a name; `Options` refuses what it cannot have."""
+    files = BlockFiles(os.path.join(str(tmp_path), os.fsdecode(folder)))
+    files.write(NAME, payload())
+    assert files.has(NAME, 1000) and reads(files) is not None
+    assert os.listdir(os.fsencode(tmp_path)) == [folder]
+
+
+@pytest.mark.parametrize("name", ["m/" + "ab" * 200 + ".kv", "m/" + "abcd/" * 1000 + "a.kv"])
+def test_names_that_are_too_long_for_the_file_system(files, name):
+    assert not files.has(name, 1000) and reads(files, name) is None
+    with pytest.raises(OSError, match="too long"):
+        files.write(name, payload())
+
+
 def test_what_is_made_is_its_owner_s(tmp_path):
     before = os.umask(0)
     try:

@@ -1,7 +1,9 @@
 """The scheduler's half of the reference connector, without an engine."""
 
+import os
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from kvedit.integrations._store.files import BlockFiles
@@ -194,3 +196,113 @@ def test_what_is_stored_can_be_forgotten(files, tmp_path):
     half = scheduler(tmp_path, FULL)
     assert half.forget() and matched(half, Request(20)) == 0
     assert longest(files, [layout(FULL, folder="other/tp0-pcp0")]) == 16
+    assert sorted(os.listdir(tmp_path)) == ["other"]
+
+
+def test_who_only_reads_forgets_and_removes_nothing(files, tmp_path):
+    put(files, layout(FULL), 0, 16)
+    half = scheduler(tmp_path, FULL, roles=Roles(loads=True, saves=False))
+    assert matched(half, Request(20)) == 16
+    assert half.forget() and matched(half, Request(20, "after")) == 0
+    half.close()
+    assert longest(files, [layout(FULL)]) == 16
+
+
+def test_who_serves_nothing_has_nothing_to_forget(tmp_path):
+    """An engine that asks for it, to sleep for one, ends with an error where the answer is no."""
+    half = Scheduler(Options(folder=str(tmp_path)), UNIT, Roles(True, True), LOG)
+    assert half.forget()
+    half.set_shards([None], 1, None)
+    assert half.forget() and half.plan(step({}, {})).saves == []
+
+
+def eras(plan):
+    return {move.key.era for move in plan.saves}
+
+
+def test_what_is_stored_later_is_of_an_era_of_its_own(files, tmp_path):
+    half = scheduler(tmp_path, FULL)
+    seen = []
+    for number in range(3):
+        request = Request(40, f"request {number}")
+        half.admitted(request, [[1, 2, 3]], 0)
+        plan = half.plan(step({request.request_id: 40}, {request.request_id: [[1, 2, 3]]}))
+        assert eras(plan) == {plan.era} and len(plan.saves) == 2
+        for move in plan.saves:  # as a worker would, and another engine that knows of nothing
+            files.write(layout(FULL).name(move.key), np.zeros(64, np.uint8))
+        assert matched(half, Request(40, f"again {number}")) == 32
+        assert matched(scheduler(tmp_path, FULL), Request(40)) == (0 if seen else 32)
+        seen.append(plan.era)
+        assert half.forget() and matched(half, Request(40, f"after {number}")) == 0
+        assert os.listdir(tmp_path) == []
+    assert seen[0] == "" and len(set(seen)) == 3
+    put(files, layout(FULL), 0, 16)  # too late, by whomever: what was computed before
+    assert matched(half, Request(20, "late")) == 0
+
+
+def test_loads_are_of_the_era_that_was_looked_up(files, tmp_path):
+    half = scheduler(tmp_path, FULL)
+    half.forget()
+    era = half.plan(step({}, {})).era
+    files.write(layout(FULL).name(key(0, 16)._replace(era=era)), np.zeros(64, np.uint8))
+    assert matched(half, Request(20)) == 16
+    half.admitted(Request(20), [[1, 2]], 16)
+    assert half.plan(step({}, {})).loads == {"r": [Move(key(0, 16)._replace(era=era), 1)]}
+
+
+def test_a_lookup_that_is_under_way_is_forgotten_too(files, tmp_path, monkeypatch):
+    put(files, layout(FULL), 0, 16)
+    half = scheduler(tmp_path, FULL)
+    assert matched(half, Request(20)) == 16  # and the engine has no room for it yet
+    half.forget()
+    put(files, layout(FULL), 0, 16)
+    assert matched(half, Request(20)) == 0
+
+
+def test_what_rests_on_forgotten_blocks_is_not_stored(tmp_path):
+    half = scheduler(tmp_path, FULL, RECURRENT)
+    running, preempted = Request(80, "running"), Request(80, "preempted")
+    for request in (running, preempted):
+        half.admitted(request, [[1, 2, 3, 4, 5], [0, 7]], 0)
+    tables = {name: [[1, 2, 3, 4, 5], [0, 7]] for name in ("running", "preempted")}
+    half.plan(step({"running": 40, "preempted": 40}, tables))
+    running.num_computed_tokens, preempted.num_computed_tokens = 40, 0
+    half.forget()
+    half.admitted(running, [[1, 2, 3, 4, 5], [0, 7]], 0)  # a load that is through
+    assert matched(half, preempted) == 0
+    half.admitted(preempted, [[1, 2, 3, 4, 5], [0, 7]], 0)
+    offers = {name: [(1, 7, 64)] for name in tables}
+    plan = half.plan(step({"running": 40, "preempted": 80}, tables, offers))
+    assert [move.key.hash for move in plan.saves if move.key.group == 0] == hashes(5)
+    assert [move.key for move in plan.saves if move.key.group == 1] == [
+        key(1, 64)._replace(era=plan.era)
+    ]
+    assert not half.finished_at_boundary(running, tables["running"], offers["running"])
+    assert half.finished_at_boundary(preempted, tables["preempted"], offers["preempted"])
+    running.num_computed_tokens = 0  # preempted in its turn
+    assert matched(half, running) == 0
+    assert len(half.plan(step({"running": 80}, tables)).saves) > 0
+
+
+def test_saves_that_wait_for_the_next_step_are_forgotten_but_what_is_held_is_let_go(tmp_path):
+    half = scheduler(tmp_path, WIDE, RECURRENT, alignment=16)
+    request = Request(80)
+    half.admitted(request, [[], []], 0)
+    assert half.finished_at_boundary(request, ([1, 2], [0, 0, 9]), [(1, 9, 80)])
+    half.forget()
+    plan = half.plan(step({}, {}))
+    assert plan.held == {"r"} and plan.saves == []
+
+
+def test_an_era_ends_with_its_engine(files, tmp_path):
+    put(files, layout(FULL), 0, 16)
+    half = scheduler(tmp_path, FULL)
+    half.close()
+    assert longest(files, [layout(FULL)]) == 16
+    half.forget()
+    era = half.plan(step({}, {})).era
+    put(files, layout(FULL), 0, 16)
+    name = layout(FULL).name(key(0, 16)._replace(era=era))
+    files.write(name, np.zeros(64, np.uint8))
+    half.close()
+    assert os.listdir(tmp_path) == ["model"] and longest(files, [layout(FULL)]) == 16

@@ -103,10 +103,11 @@ class Engine:
         names = [name for group in self.cache_config.kv_cache_groups for name in group.layer_names]
         return {name: context[name].kv_cache for name in names}
 
-    def forget(self) -> None:
-        """Drops what the engine has in its own prefix cache."""
+    def forget(self, connector: bool = False) -> None:
+        """Drops what the engine has in its own prefix cache, and what its connector has."""
         deadline = time.monotonic() + 20
-        while not self.llm.reset_prefix_cache():  # a connector still holds blocks
+        while not self.llm.reset_prefix_cache(reset_connector=connector):
+            # a connector still holds blocks
             if time.monotonic() > deadline:
                 raise TimeoutError("the engine's prefix cache is held by someone")
             time.sleep(0.05)

@@ -1,6 +1,7 @@
 """What engine processes do with the reference connector: see `test_store_connector`."""
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -265,6 +266,31 @@ def fail(store: str, **engine: Any) -> dict[str, Any]:
         return {"right": right, "failed": failed, "next": stored.wiped(prompt)}
 
 
+def change_weights(store: str, **engine: Any) -> dict[str, Any]:
+    """In place, with a reset, while blocks of before are still on their way to a slow disk."""
+    with Stored(store, **engine) as stored:
+        prompt = zoo.prompt(3 * stored.block_tokens + 5)
+        files, wait = stored.worker._files, stored.worker.wait
+        write = files.write
+        go = threading.Event()
+        files.write = lambda *given: go.wait(60) and write(*given)
+        stored.worker.wait = lambda: None
+        before = stored.ask(prompt)
+        for name, weights in stored.engine._runner.model.named_parameters():
+            if "embed" in name:  # matrices have been packed elsewhere
+                weights.data.copy_(weights.data.roll(1, 0))
+        reset = stored.engine.llm.reset_prefix_cache(reset_connector=True)
+        go.set()
+        wait()
+        files.write, stored.worker.wait = write, wait
+        late = len(stored.files())
+        first = stored.ask(prompt)
+        again = stored.wiped(prompt)
+        right = stored.ask(prompt, reading=False)
+        return {"before": before, "reset": reset, "late": late, "first": first, "again": again,
+                "right": right}  # fmt: skip
+
+
 def conversation(store: str, turn: int = 60, **engine: Any) -> dict[str, Any]:
     """A second turn after the first: its prompt has tokens that were generated, across the end of a
     block. What is right is what the engine's own cache gives."""
@@ -308,9 +334,10 @@ def junctions(store: str, **engine: Any) -> dict[str, Any]:
         return {"right": right, "loaded": stored.wiped(second), "block": block}
 
 
-def shards(store: str, prompt: list[int], files: int, **engine: Any) -> list[Any]:
+def shards(store: str, prompt: list[int], files: int, reset: bool, **engine: Any) -> list[Any]:
     """With two workers in processes of their own: answers of a prompt; once so many files are there
-    and the engine has forgotten it, again without a file of the second worker."""
+    and the engine has forgotten it, again without a file of the second worker. Then, for `reset`,
+    after one of the store: at once, and when the engine has forgotten it."""
     import multiprocessing
 
     from vllm.v1.executor import multiproc_executor
@@ -319,12 +346,21 @@ def shards(store: str, prompt: list[int], files: int, **engine: Any) -> list[Any
     multiproc_executor.get_mp_context = lambda: multiprocessing.get_context("fork")
     with Engine(connector=connector_of(store), tensor_parallel_size=2, **engine) as running:
         answers = [running.generate(prompt)]
-        deadline = time.monotonic() + 60
-        while len(list(Path(store).rglob("*.kv"))) < files and time.monotonic() < deadline:
-            time.sleep(0.05)
+        _wait_for_files(store, files)
         running.forget()
         next(Path(store).glob("*/tp1-pcp0/**/*.kv")).unlink()
         answers.append(running.generate(prompt))
-        while len(list(Path(store).rglob("*.kv"))) < files and time.monotonic() < deadline:
-            time.sleep(0.05)
+        _wait_for_files(store, files)
+        if reset:
+            running.forget(connector=True)
+            answers.append(running.generate(prompt))
+            _wait_for_files(store, files)
+            running.forget()
+            answers.append(running.generate(prompt))
         return answers
+
+
+def _wait_for_files(store: str, count: int) -> None:
+    deadline = time.monotonic() + 30
+    while len(list(Path(store).rglob("*.kv"))) < count and time.monotonic() < deadline:
+        time.sleep(0.05)

@@ -86,6 +86,18 @@ def test_a_failed_load_fails_one_request_where_the_policy_says_so(
     assert got["next"]["cached"] == 3 * (STEPS.get(model) or 128)
 
 
+@pytest.mark.parametrize("model", ["llama", "nemotron_h"])
+def test_weights_that_change_in_place_with_a_reset(engines, model_folder, tmp_path, model):
+    given = {**of(model, model_folder), "store": str(tmp_path)}
+    got = engines.run("store_scenarios:change_weights", **given)
+    assert got["reset"] and got["late"] >= 3  # blocks of before, written when all was forgotten
+    assert not same(got["before"], got["right"])
+    assert got["first"]["cached"] == 0 and same(got["first"], got["right"])
+    assert got["again"]["cached"] == 3 * (STEPS.get(model) or 128)
+    assert same(got["again"], got["right"])
+    assert list(tmp_path.iterdir()) == []  # neither is of use to another engine
+
+
 @pytest.mark.parametrize("model", ["llama", "nemotron_h", "qwen3_next"])
 def test_generated_tokens_are_kept(engines, model_folder, tmp_path, model):
     got = engines.run("store_scenarios:conversation", store=str(tmp_path), **of(model, model_folder))
@@ -113,12 +125,14 @@ def test_a_block_is_there_when_every_worker_has_it(engines, model_folder, tmp_pa
     blocks = 3 + 2  # of attention; states of two groups
     given = {**of("nemotron_h", model_folder), "store": str(tmp_path), "files": 2 * blocks,
              "prompt": zoo.prompt(3 * 256 + 9)}  # fmt: skip
-    right, without = engines.run("store_scenarios:shards", **given)
+    right, without = engines.run("store_scenarios:shards", reset=False, **given)
     assert right["cached"] == 0 and without["cached"] < 3 * 256
     for shard in (0, 1):
         assert len(list(tmp_path.glob(f"*/tp{shard}-pcp0/**/*.kv"))) == blocks
-    loaded, again = engines.run("store_scenarios:shards", **given)
+    loaded, again, anew, kept = engines.run("store_scenarios:shards", reset=True, **given)
     assert loaded["cached"] == 3 * 256 and again["cached"] < 3 * 256
-    for answer in (without, loaded, again):
+    assert anew["cached"] == 0 and kept["cached"] == 3 * 256
+    assert list(tmp_path.iterdir()) == []  # each worker has left
+    for answer in (without, loaded, again, anew, kept):
         assert same(answer, right)
     assert max(right["logprobs"]) > -1  # weights that answer something

@@ -3,6 +3,7 @@
 | module | changes when |
 |---|---|
 | `keys` | what makes two blocks the same changes |
+| `model`, `weights` | what makes two models the same changes |
 | `files` | how a block lies in a file changes |
 | `blocks` | how bytes get in and out of the engine's memory changes |
 | `lookup` | what a request needs in order to resume changes |

@@ -12,9 +12,11 @@ Written under a name of its own and renamed, so that any number of engines may s
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
+import shutil
 import stat
 import struct
 from typing import TYPE_CHECKING
@@ -84,6 +86,14 @@ class BlockFiles:
         except FileNotFoundError:
             make_private(os.path.dirname(path))
             write_whole(path, pieces)
+
+    def remove_all(self, folder: str) -> None:
+        """Of what is below it, and the folder above it when nothing else is there, as much as can
+        be removed."""
+        path = self.path(folder)
+        shutil.rmtree(path, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(path))
 
     def _remove(self, name: str, file: int) -> None:
         """The open file and no other: an engine may just have put a good one in its place, before

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Prefix:
     """The hashes of a prompt: one for every `unit` tokens, each of everything up to there."""
 
-    def __init__(self, hashes: Sequence[bytes], unit: int) -> None:
-        self._hashes, self.unit = hashes, unit
+    def __init__(self, hashes: Sequence[bytes], unit: int, era: str = "") -> None:
+        self._hashes, self.unit, self._era = hashes, unit, era
 
     @property
     def hashed_tokens(self) -> int:
@@ -27,7 +27,7 @@ class Prefix:
 
     def key(self, group: int, end: int) -> Key:
         """Of the block that holds the tokens up to `end`, a multiple of the unit."""
-        return Key(group, bytes(self._hashes[end // self.unit - 1]))
+        return Key(group, bytes(self._hashes[end // self.unit - 1]), self._era)
 
 
 class Lookup:

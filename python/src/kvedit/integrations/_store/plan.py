@@ -17,6 +17,8 @@ class Move(NamedTuple):
 
 @dataclass
 class Plan:
+    era: str = ""
+    """Of the step. What is planned for another comes too late."""
     loads: dict[str, list[Move]] = field(default_factory=dict)
     """By request. Its blocks are its own until every worker has reported it."""
     saves: list[Move] = field(default_factory=list)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import shutil
+import secrets
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -48,6 +48,8 @@ class _Known:
     loading: frozenset[int] = frozenset()
     failed: bool = False
     """A load of it failed: what is recomputed is not looked up again."""
+    mixed: bool = False
+    """What it computes rests on what was to be forgotten, until it begins anew."""
 
 
 class Scheduler:
@@ -65,7 +67,11 @@ class Scheduler:
         self._known: dict[str, _Known] = {}
         self._lookups: dict[str, _Lookup] = {}
         self._plan = Plan()
+        self._era = ""
         self._shows_tables = True
+
+    def _prefix(self, hashes: Sequence[bytes]) -> Prefix:
+        return Prefix(hashes, self._unit, self._era)
 
     def set_shards(
         self, shards: Sequence[ShardLayout | None], expected: int, alignment: int | None
@@ -95,13 +101,15 @@ class Scheduler:
     def matched_tokens(self, request: Any, computed: int) -> int | None:
         """Tokens to be had beyond those computed; None while files are being read."""
         known = self._known.get(request.request_id)
+        if known is not None:
+            known.mixed = known.mixed and computed > 0
         if not self._shards or not self._roles.loads or (known is not None and known.failed):
             return 0
         if getattr(request, "skip_reading_prefix_cache", False):
             return 0
         lookup = self._lookups.get(request.request_id)
         if lookup is None or lookup.computed != computed:
-            prefix = Prefix(list(request.block_hashes), self._unit)
+            prefix = self._prefix(list(request.block_hashes))
             # One token is left to compute: there is no other way to the next one, and no way back
             # in a recurrent state.
             search = Lookup(self._files, self._shards, prefix, self._options.verify)
@@ -124,7 +132,7 @@ class Scheduler:
         if external == 0 or lookup is None:
             return
         computed, tokens = lookup.computed, lookup.computed + external
-        prefix = Prefix(request.block_hashes, self._unit)
+        prefix = self._prefix(request.block_hashes)
         moves = [
             move
             for number, group in self._groups.items()
@@ -146,7 +154,7 @@ class Scheduler:
 
     def plan(self, output: Any) -> Plan:
         """Of the step that the engine has just scheduled."""
-        plan, self._plan = self._plan, Plan()
+        plan, self._plan = self._plan, Plan(self._era)
         state = getattr(output, "kv_connector_block_state", None)
         if not self._shards or not self._roles.saves:
             return plan
@@ -156,11 +164,11 @@ class Scheduler:
         for request_id, count in output.num_scheduled_tokens.items():
             known = self._known.get(request_id)
             tables = state.get_block_ids(request_id)
-            if known is not None and tables is not None:
+            if known is not None and not known.mixed and tables is not None:
                 plan.saves += self._filled(known, tables, count)
         for request_id, offers in state.boundary_state_offloads.items():
             known = self._known.get(request_id)
-            if known is not None:
+            if known is not None and not known.mixed:
                 tables = state.get_block_ids(request_id)
                 plan.saves += self._boundary(known.request, tables or (), offers)
         return plan
@@ -168,7 +176,7 @@ class Scheduler:
     def _filled(self, known: _Known, tables: BlockTables, count: int) -> Iterator[Move]:
         """Blocks that are full after the step, of groups whose blocks stay where they are. Tokens
         not yet confirmed have no hash."""
-        prefix = Prefix(known.request.block_hashes, self._unit)
+        prefix = self._prefix(known.request.block_hashes)
         computed = known.request.num_computed_tokens
         begin = computed if known.saved is None else known.saved
         end = max(begin, min(computed + count, prefix.hashed_tokens))
@@ -183,7 +191,7 @@ class Scheduler:
     ) -> Iterator[Move]:
         """Recurrent states are only where the engine says so: (group, block, tokens). A boundary
         inside a block of other groups is of use with that block as it is there."""
-        prefix = Prefix(request.block_hashes, self._unit)
+        prefix = self._prefix(request.block_hashes)
         for boundary in {tokens for _, _, tokens in offers}:
             if boundary % self._unit or not 0 < boundary <= prefix.hashed_tokens:
                 continue
@@ -200,7 +208,8 @@ class Scheduler:
         self, request: Any, tables: BlockTables, offers: Sequence[tuple[int, int, int]]
     ) -> bool:
         """Whether the engine is to keep the request's blocks until the workers have saved them."""
-        if not self._shards or not self._roles.saves:
+        known = self._known.get(request.request_id)
+        if not self._shards or not self._roles.saves or (known is not None and known.mixed):
             return False
         moves = list(self._boundary(request, tables, offers))
         if moves:
@@ -213,9 +222,11 @@ class Scheduler:
         only now, which is of use where tables only grow."""
         known = self._known.pop(request.request_id, None)
         self._lookups.pop(request.request_id, None)
-        if self._shows_tables or known is None or known.loading or not self._roles.saves:
+        if self._shows_tables or known is None or known.loading or known.mixed:
             return False
-        if not self._shards or not all(shard.keeps_all_blocks for shard in self._shards):
+        if not self._shards or not self._roles.saves:
+            return False
+        if not all(shard.keeps_all_blocks for shard in self._shards):
             return False
         known.saved = 0
         self._plan.saves += self._filled(known, tables, 0)
@@ -223,14 +234,24 @@ class Scheduler:
         return True
 
     def forget(self) -> bool:
-        """Removes what is stored of this model; no request may be under way."""
-        for shard in self._shards:
-            shutil.rmtree(self._files.path(shard.folder), ignore_errors=True)
+        """Begins an era: nothing that was stored before is found again, whenever it is written.
+        What is there is removed; what comes too late the workers remove, once they know."""
+        self._remove_era()
+        self._era = self._plan.era = secrets.token_hex(8)
+        self._plan.saves.clear()
         self._lookups.clear()
-        return bool(self._shards)
+        for known in self._known.values():
+            known.saved, known.mixed = None, known.request.num_computed_tokens > 0
+        return True  # engines take a no, also of who stores nothing, for a failure
+
+    def _remove_era(self) -> None:
+        for shard in self._shards if self._roles.saves else ():
+            self._files.remove_all(shard.folder_in(self._era))
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._era:
+            self._remove_era()
 
 
 def _moves(

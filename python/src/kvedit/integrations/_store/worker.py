@@ -7,6 +7,7 @@ to a request that waits for them.
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections import deque
@@ -23,7 +24,7 @@ from .keys import ShardLayout, shard_layout
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from concurrent.futures import Future
 
     from .blocks import Bytes
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 _BATCH_BYTES = 16 << 20
 _BATCHES_AHEAD = 4
+# Something else stands where a block or its folder is to be: no reason for the others.
+_OF_ITS_PLACE = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP)
 
 
 class Results(NamedTuple):
@@ -72,7 +75,9 @@ class Worker:
         self.layout: ShardLayout | None = None
         self._loads: list[_Load] = []
         self._saved: set[str] = set()
-        self._complained: set[str] = set()
+        self._complained: set[object] = set()
+        self._era = ""
+        self._wrote = False  # since then
         self._writing: set[Future[None]] = set()
         self._unwritten = 0
         self._lock = threading.Lock()
@@ -100,9 +105,28 @@ class Worker:
         self.layout = layout
         self._logger.info("kvedit: %r, stored in %s", result, self._files.path(layout.folder))
 
+    # --- eras ---
+
+    def _enter(self, era: str) -> None:
+        """What was computed before is of no use to anybody: it may be of other weights than the
+        files of the model. What waits to be written is not, and what was written is removed."""
+        if era == self._era or self.layout is None:
+            return
+        left, wrote = self._era, self._wrote
+        self._era, self._wrote = era, False
+        with self._lock:
+            before = set(self._writing)
+        if wrote:
+            self._later(self._remove_era, self.layout.folder_in(left), before)
+
+    def _remove_era(self, folder: str, before: set[Future[None]]) -> None:
+        wait(before)  # threads take their work in order: none of it waits for this one
+        self._files.remove_all(folder)
+
     # --- loads ---
 
     def start_loads(self, plan: Plan) -> None:
+        self._enter(plan.era)
         for request, moves in plan.loads.items():
             load = _Load(request, deque(self._batches(moves)))
             self._loads.append(load)
@@ -157,6 +181,7 @@ class Worker:
 
     def save(self, plan: Plan) -> None:
         """Copies the blocks before it returns; files are written later."""
+        self._enter(plan.era)
         by_group: dict[int, list[Move]] = {}
         for move in plan.saves:
             group = self._groups.get(move.key.group)
@@ -168,7 +193,9 @@ class Worker:
             for begin in range(0, len(moves), most):
                 some = moves[begin : begin + most]
                 if self._reserve(len(some) * group.block_bytes):
-                    self._write_later(some, group.gather([move.block for move in some]))
+                    payload = group.gather([move.block for move in some])
+                    self._wrote = True
+                    self._later(self._write, some, payload)
         self._saved |= plan.held
 
     def _reserve(self, nbytes: int) -> bool:
@@ -181,8 +208,8 @@ class Worker:
             self._complain("slow", "blocks are not stored: %d bytes wait already", self._unwritten)
         return fits
 
-    def _write_later(self, moves: list[Move], payload: Bytes) -> None:
-        job = self._threads.submit(self._write, moves, payload)
+    def _later(self, work: Callable[..., None], *given: object) -> None:
+        job = self._threads.submit(work, *given)
         with self._lock:
             self._writing.add(job)
         job.add_done_callback(self._written)
@@ -190,9 +217,10 @@ class Worker:
     def _write(self, moves: list[Move], payload: Bytes) -> None:
         try:
             for move, row in zip(moves, payload):
-                self._write_one(self._name(move), row)
+                if move.key.era == self._era:
+                    self._write_one(self._name(move), row)
         except OSError as error:
-            self._complain("write", "blocks cannot be stored: %s", error)
+            self._complain(("write", error.errno), "blocks cannot be stored: %s", error)
         finally:
             with self._lock:
                 self._unwritten -= payload.nbytes
@@ -200,9 +228,10 @@ class Worker:
     def _write_one(self, name: str, row: Bytes) -> None:
         try:
             self._files.write(name, row)
-        except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
-            # something stands in its place, which is no reason for the others
-            self._complain("place", "a block is not stored: %s", error)
+        except OSError as error:
+            if error.errno not in _OF_ITS_PLACE:
+                raise
+            self._complain(("place", error.errno), "a block is not stored: %s", error)
 
     def _written(self, job: Future[None]) -> None:
         with self._lock:
@@ -230,6 +259,8 @@ class Worker:
 
     def close(self) -> None:
         self._threads.shutdown(wait=True)
+        if self._era and self.layout is not None:
+            self._files.remove_all(self.layout.folder_in(self._era))
 
     def _name(self, move: Move) -> str:
         assert self.layout is not None
@@ -237,8 +268,8 @@ class Worker:
         assert name is not None
         return name
 
-    def _complain(self, topic: str, message: str, *values: object) -> None:
-        """Once for each topic: the engine goes on, and so would the log."""
+    def _complain(self, topic: object, message: str, *values: object) -> None:
+        """Once for each topic and cause: the engine goes on, and so would the log."""
         with self._lock:
             first = topic not in self._complained
             self._complained.add(topic)
