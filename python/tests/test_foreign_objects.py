@@ -1,10 +1,12 @@
 """Objects of others that are something else than documented, or raise while they are read: that is
 said with its place, and nothing of theirs comes through raw."""
 
+import json
 import sys
 from collections.abc import Mapping
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import kvedit
@@ -64,9 +66,7 @@ def test_caches_that_are_no_mapping(config, caches):
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize(
     ("config", "words"),
-    [(3, "kv_cache_config: a value of type int without kv_cache_groups where vLLM's"),
-     (SimpleNamespace(), "kv_cache_config: a value of type SimpleNamespace without"),
-     (SimpleNamespace(kv_cache_groups=None), "/groups: None where a list of groups"),
+    [(SimpleNamespace(kv_cache_groups=None), "/groups: None where a list of groups"),
      (SimpleNamespace(kv_cache_groups=3), "/groups: a value of type int where a list of groups"),
      (SimpleNamespace(kv_cache_groups=[None], num_blocks=4), "/groups/0/layers: None does not"),
      (SimpleNamespace(kv_cache_groups=[3], num_blocks=4),
@@ -74,6 +74,14 @@ def test_caches_that_are_no_mapping(config, caches):
 )  # fmt: skip
 def test_what_is_no_config(read, config, words):
     with pytest.raises(kvedit.Error, match="^" + words):
+        read(config, small()[1])
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("config", [3, SimpleNamespace(), "config"])
+def test_what_has_no_groups(read, config):
+    words = "^kv_cache_config: a value of type .* without kv_cache_groups where vLLM's KVCacheConfig"
+    with pytest.raises(TypeError, match=words):
         read(config, small()[1])
 
 
@@ -220,6 +228,11 @@ def test_a_mapping_that_raises():
         result.address_map("a", Unreadable())
 
 
+def engine(**configs):
+    """The least that can be told of one."""
+    return SimpleNamespace(**{"parallel_config": SimpleNamespace(tensor_parallel_size=1), **configs})
+
+
 class Raises:
     def __getattr__(self, name):
         raise RuntimeError(f"boom: {name}")
@@ -227,16 +240,43 @@ class Raises:
 
 @pytest.mark.parametrize(
     "config",
-    [Raises(), SimpleNamespace(model_config=Raises()), SimpleNamespace(cache_config=Raises()),
-     SimpleNamespace(parallel_config=Raises()), SimpleNamespace(compilation_config=Raises()),
-     SimpleNamespace(compilation_config=SimpleNamespace(static_forward_context={"a": Raises()})),
-     SimpleNamespace(compilation_config=SimpleNamespace(static_forward_context=["a"])),
-     SimpleNamespace(cache_config=SimpleNamespace(get_resolved_kv_cache_layout=lambda: 1 / 0))],
+    [Raises(), engine(model_config=Raises()), engine(cache_config=Raises()),
+     engine(parallel_config=Raises()), engine(compilation_config=Raises()),
+     engine(compilation_config=SimpleNamespace(static_forward_context={"a": Raises()})),
+     engine(compilation_config=SimpleNamespace(static_forward_context=["a"])),
+     engine(cache_config=SimpleNamespace(get_resolved_kv_cache_layout=lambda: 1 / 0))],
     ids=range(8),
 )  # fmt: skip
 def test_what_an_engine_s_config_raises(config):
     with pytest.raises(kvedit.Error, match="^vllm_config: a value of type .* raises"):
         kvedit.Registration.from_vllm(*small(), vllm_config=config)
+
+
+@pytest.mark.parametrize("name", ["tensor", "pipeline", "decode_context", "prefill_context"])
+@pytest.mark.parametrize("size", ["2", 2.0, True, [2], object()])
+def test_sizes_that_are_no_numbers(name, size):
+    """Taken for 1 they would give other blocks the same name."""
+    config = engine()
+    setattr(config.parallel_config, f"{name}_parallel_size", size)
+    with pytest.raises(kvedit.Error, match=f"^vllm_config.parallel_config.{name}_parallel_size: a value"):
+        kvedit.Registration.from_vllm(*small(), vllm_config=config)
+
+
+def test_a_config_of_no_sizes():
+    for wrong in (3, SimpleNamespace()):
+        with pytest.raises(kvedit.Error, match="^vllm_config.parallel_config: .* without tensor_para"):
+            kvedit.Registration.from_vllm(*small(), vllm_config=engine(parallel_config=wrong))
+    with pytest.raises(TypeError, match="^vllm_config: .* without parallel_config where"):
+        kvedit.Registration.from_vllm(*small(), vllm_config=engine(parallel_config=None))
+
+
+def test_sizes_of_any_kind_of_number():
+    config = engine()
+    config.parallel_config.tensor_parallel_size = np.int64(2)
+    config.parallel_config.cp_kv_cache_interleave_size = None
+    config.parallel_config.dcp_kv_cache_interleave_size = 4
+    made = json.loads(kvedit.Registration.from_vllm(*small(), vllm_config=config).to_json())
+    assert (made["parallel"]["tp"], made["parallel"]["cp_interleave"]) == (2, 4)
 
 
 def test_what_the_engine_s_parallel_state_raises(monkeypatch):

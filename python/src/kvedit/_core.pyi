@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any, TypeAlias, final
 
 __version__: str
+profiles: tuple[str, ...]
 
 def printable(text: str, /) -> str: ...
 

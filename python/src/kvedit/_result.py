@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import operator
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -23,10 +22,7 @@ __all__ = ["Group", "Layer", "PageMap", "Part", "Result", "Tried", "View"]
 
 
 def _address(storage: str, given: object) -> int:
-    try:
-        address = operator.index(given)  # type: ignore[arg-type]
-    except TypeError:
-        raise _arguments.wrong(f"bases[{storage!r}]", given, "an address (int)") from None
+    address = _arguments.integer(f"bases[{storage!r}]", given, "an address (int)")
     if not 0 <= address < 1 << 64:
         raise Error(f"bases[{storage!r}]: {address} is no address of 64 bits", "bases")
     return address
@@ -151,7 +147,7 @@ class Result:
             range).
         """
         self.raise_for_problems()
-        if order not in ("layer_major", "block_major"):
+        if _arguments.text("order", order) not in ("layer_major", "block_major"):
             raise Error(f"order: {order!r} is neither layer_major nor block_major", "order")
         addresses: list[int] | None = None
         if bases is not None:
@@ -192,10 +188,10 @@ class Result:
 
     def explain(self, layer: str | None = None, *, colours: bool = False) -> str:
         """The report for people; or all about one layer, with what every rule said."""
-        if not isinstance(colours, bool):
-            raise _arguments.wrong("colours", colours, "a bool")
+        _arguments.switch("colours", colours)
         if layer is None:
             return self._core.explain(colours)
+        _arguments.text("layer", layer)
         return self._core.explain_layer(layer, colours)
 
     def _report(self) -> dict[str, Any]:

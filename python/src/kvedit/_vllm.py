@@ -56,8 +56,14 @@ def facts_of(
     _arguments.mapping("kv_caches", kv_caches, "a dict of layer to tensors")
     model, parallel, backends = _NO_ENGINE
     if vllm_config is not None:
-        model, parallel, backends = _arguments.read("vllm_config", vllm_config, _engine, kv_caches)
-    groups, num_blocks, placements = _arguments.read("kv_cache_config", kv_cache_config, _head_of)
+        engine = _arguments.read("vllm_config", vllm_config, _engine, kv_caches)
+        if engine is None:
+            raise _without("vllm_config", vllm_config, "parallel_config", "VllmConfig")
+        model, parallel, backends = engine
+    head = _arguments.read("kv_cache_config", kv_cache_config, _head_of)
+    if head is None:
+        raise _without("kv_cache_config", kv_cache_config, "kv_cache_groups", "KVCacheConfig")
+    groups, num_blocks, placements = head
     return (
         "vllm",
         _loaded_version() if engine_version is None else engine_version,
@@ -72,18 +78,20 @@ def facts_of(
     )
 
 
+def _without(name: str, given: Any, attribute: str, wanted: str) -> TypeError:
+    kind = _arguments.kind(given)
+    return TypeError(f"{name}: {kind} without {attribute} where vLLM's {wanted} is wanted")
+
+
 def _items(kv_caches: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return list(kv_caches.items())
 
 
-def _head_of(kv_cache_config: Any) -> tuple[Sequence[Any], int, list[_Placement]]:
+def _head_of(kv_cache_config: Any) -> tuple[Sequence[Any], int, list[_Placement]] | None:
+    """None: it is something else."""
     groups = getattr(kv_cache_config, "kv_cache_groups", _MISSING)
     if groups is _MISSING:
-        raise Error(
-            f"kv_cache_config: {_arguments.kind(kv_cache_config)} without kv_cache_groups where "
-            "vLLM's KVCacheConfig is wanted",
-            "kv_cache_config",
-        )
+        return None
     if not isinstance(groups, (list, tuple)):
         raise _arguments.refused("/groups", groups, "a list of groups")
     num_blocks = getattr(kv_cache_config, "num_blocks", _MISSING)
@@ -100,8 +108,12 @@ def _loaded_version() -> str:
 _NO_ENGINE: _Engine = "", (1, 1, 1, 1, 1), {}
 
 
-def _engine(vllm_config: Any, kv_caches: Mapping[str, Any]) -> _Engine:
-    return _model_of(vllm_config), _parallel_of(vllm_config), _backends_of(vllm_config, kv_caches)
+def _engine(vllm_config: Any, kv_caches: Mapping[str, Any]) -> _Engine | None:
+    """None: it is something else. Without parallel sizes other blocks would have the same name."""
+    config = getattr(vllm_config, "parallel_config", None)
+    if config is None:
+        return None
+    return _model_of(vllm_config), _parallel_of(config), _backends_of(vllm_config, kv_caches)
 
 
 def _model_of(vllm_config: Any) -> str:
@@ -111,6 +123,8 @@ def _model_of(vllm_config: Any) -> str:
 
 def _layout_of(layout: Any, kv_cache_config: Any, vllm_config: Any) -> str:
     if layout is not None:
+        if not isinstance(layout, (str, Enum)):
+            raise _arguments.wrong("layout", layout, "the name of a layout, or an enum with one,")
         return layout_name(layout, "layout")
     layout = _arguments.read("kv_cache_config", kv_cache_config, getattr, "kv_cache_layout", None)
     if layout is not None:
@@ -146,25 +160,35 @@ def layout_name(given: Any, called: str) -> str:
     raise Error(f"{called}: {name!r} is no known layout; {hint}{known}", called)
 
 
-def _parallel_of(vllm_config: Any) -> _Parallel:
-    config = getattr(vllm_config, "parallel_config", None)
-    if config is None:
-        return 1, 1, 1, 1, 1
-
-    def size(*names: str) -> int:
-        for name in names:
-            value = getattr(config, name, None)
-            if isinstance(value, int):
-                return value
-        return 1
-
+def _parallel_of(config: Any) -> _Parallel:
+    """1 for what a version does not have yet."""
+    tp = getattr(config, "tensor_parallel_size", None)
+    pp = getattr(config, "pipeline_parallel_size", None)
+    dcp = getattr(config, "decode_context_parallel_size", None)
+    pcp = getattr(config, "prefill_context_parallel_size", None)
+    interleave = getattr(config, "cp_kv_cache_interleave_size", None)
+    if interleave is None:
+        interleave = getattr(config, "dcp_kv_cache_interleave_size", None)
+    if tp is pp is dcp is pcp is interleave is None:
+        place, kind = "vllm_config.parallel_config", _arguments.kind(config)
+        raise Error(f"{place}: {kind} without tensor_parallel_size where vLLM's is wanted", place)
     return (
-        size("tensor_parallel_size"),
-        size("pipeline_parallel_size"),
-        size("decode_context_parallel_size"),
-        size("prefill_context_parallel_size"),
-        size("cp_kv_cache_interleave_size", "dcp_kv_cache_interleave_size"),
+        _size(tp, "tensor_parallel_size"),
+        _size(pp, "pipeline_parallel_size"),
+        _size(dcp, "decode_context_parallel_size"),
+        _size(pcp, "prefill_context_parallel_size"),
+        _size(interleave, "cp_kv_cache_interleave_size"),
     )
+
+
+def _size(given: Any, name: str) -> int:
+    if type(given) is int:
+        return given
+    if given is None:
+        return 1
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise _arguments.refused(f"vllm_config.parallel_config.{name}", given, "an int")
+    return int(given)
 
 
 def _backends_of(vllm_config: Any, kv_caches: Mapping[str, Any]) -> dict[str, str]:

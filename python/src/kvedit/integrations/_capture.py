@@ -57,7 +57,7 @@ def rank_suffix(vllm_config: Any) -> str:
 def capture(
     kv_cache_config: Any, kv_caches: Mapping[str, Any], vllm_config: Any, options: Options
 ) -> Captured:
-    """Facts and report of one worker. Raises `kvedit.Error` or ``OSError``."""
+    """Facts and report of one worker. Raises `kvedit.Error`, ``TypeError`` or ``OSError``."""
     registration = Registration.from_vllm(kv_cache_config, kv_caches, vllm_config=vllm_config)
     os.makedirs(options.folder, exist_ok=True)
     suffix = _arguments.read("vllm_config", vllm_config, rank_suffix)
@@ -79,7 +79,7 @@ def capture_and_tell(
     """The same where nothing may go wrong: what does is logged, and the engine goes on."""
     try:
         captured = capture(kv_cache_config, kv_caches, vllm_config, options)
-    except (Error, OSError) as error:
+    except (Error, TypeError, OSError) as error:
         logger.error("kvedit: the registration could not be captured: %s", error)
         return None
     logger.info("kvedit: %r; written to %s", captured.result, captured.registration_path)
