@@ -227,10 +227,42 @@ def test_addresses_that_are_none(result):
     assert len(based.extents([0])) == 1
 
 
-@pytest.mark.parametrize("layers", [None, 3.5, True, b"a", {LAYER: 1}, [3], [None]])
+@pytest.mark.parametrize(
+    "layers", [None, 3.5, 0.0, True, b"a", {LAYER: 1}, {LAYER}, frozenset([LAYER]), np.array([0]), object()]
+)
 def test_layers_that_are_none(result, layers):
-    with pytest.raises(TypeError, match="layers"):
+    wanted = "^layers: .* where a layer, a list of layers or the number of a group is wanted$"
+    with pytest.raises(TypeError, match=wanted):
         result.address_map(layers)
+
+
+@pytest.mark.parametrize("layers", [[3], [LAYER, None], [[LAYER]], (b"a",)])
+def test_lists_of_other_things_than_layers(result, layers):
+    with pytest.raises(TypeError, match=r"^layers\[[01]\]: .* where a str is wanted$"):
+        result.address_map(layers)
+
+
+@pytest.mark.parametrize("group", [-1, 4, 9, 1 << 70, np.int64(-1)])
+def test_groups_that_are_none(result, group):
+    with pytest.raises(kvedit.Error, match=f"^layers: {group} is no group; there are 0 to 3$"):
+        result.address_map(group)
+
+
+def test_a_group_without_pages():
+    result = kvedit.Host().edit(kvedit.Registration.from_json(GIVEN["host-resident-source"].text))
+    with pytest.raises(kvedit.Error, match="^group 2: it is excluded, no layer of it has pages$"):
+        result.address_map(2)
+
+
+def test_no_layers_at_all(result):
+    """A transfer of nothing looks like one that is done."""
+    for none in ([], (), iter([])):
+        with pytest.raises(kvedit.Error, match="^layers: none is given; give a layer, "):
+            result.address_map(none)
+
+
+def test_numbers_of_groups_are_of_any_kind(result):
+    assert result.address_map(np.int32(3)).block_bytes == result.address_map(3).block_bytes
 
 
 def test_orders_that_are_none(result):

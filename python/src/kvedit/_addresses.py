@@ -97,6 +97,13 @@ class AddressMap:
         """Bytes of one block over all chosen layers."""
         return self._core.block_bytes
 
+    @property
+    def dtype(self) -> np.dtype[np.void]:
+        """Of what `extents` gives, and of its ``out``: ``address`` and ``length`` (uint64, bytes),
+        ``storage`` (int32, a number in ``Registration.storages``); 24 bytes an extent."""
+        dtype: np.dtype[np.void] = extent_dtype()
+        return dtype
+
     def capacity(self, count: int) -> int:
         """How many extents so many blocks give at most."""
         blocks = _arguments.integer("count", count, "a number of blocks (int)")
@@ -110,11 +117,12 @@ class AddressMap:
         """The bytes of the blocks in the order in which they are stored: a structured array.
 
         ``["address"]`` and ``["length"]`` are bytes, ``["storage"]`` numbers the registration's
-        storages. Neighbours that touch are one extent. The order depends on layers and number of ids
+        storages; an address counts from the storage's first byte where the map was made without
+        ``bases``. Neighbours that touch are one extent. The order depends on layers and number of ids
         only: what was stored under some ids can be brought back under others.
 
-        out: written to when given: of the dtype that this returns, `capacity` long; what is returned
-            is its beginning.
+        out: written to when given: of this map's `dtype`, `capacity` long; what is returned is its
+            beginning.
         Raises `Error` for an id that the group does not have.
         """
         import numpy as np
