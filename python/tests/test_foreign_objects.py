@@ -20,6 +20,12 @@ def fake_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", standins.fake_torch())
 
 
+def placed(**changes):
+    """As vLLM places layers since 0.30."""
+    fields = {"layers": ["a"], "layer_stride": 0, "block_stride": 4096, "offset": 0}
+    return SimpleNamespace(**{**fields, **changes})
+
+
 def drop_in(config, caches):
     lmcache.apply_kv_cache_group_edits(config, caches, {"kv_layout": "HND"})
 
@@ -86,7 +92,7 @@ def test_what_has_no_groups(read, config):
 
 
 @pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize("names", [None, 3, "a", b"a", {"a": 1}, object()])
+@pytest.mark.parametrize("names", [None, 3, "a", b"a", {"a": 1}, {"a"}, object()])
 def test_names_of_layers_that_are_no_list(read, names):
     config, caches = small()
     config.kv_cache_groups[0].layer_names = names
@@ -117,15 +123,44 @@ def test_specs_of_a_wrapper_that_are_no_dict(read, specs):
     ("tensors", "words"),
     [(3, "/placements: a value of type int where a list .kv_cache_tensors. is wanted"),
      ("x", "/placements: a value of type str where a list"),
-     ([SimpleNamespace(block_stride=4096, layers=3)], "/placements/0/layers: a value of type int"),
-     ([SimpleNamespace(block_stride=4096, layers="a")], "/placements/0/layers: a value"),
-     ([SimpleNamespace(block_stride=4096, shared_by=None)], "/placements/0/layers: None where")],
+     ("", "/placements: a value of type str where a list"),
+     (0, "/placements: a value of type int where a list"),
+     ({}, "/placements: a value of type dict where a list"),
+     ([None], "/placements/0: None without layers and without shared_by where vLLM's KVCacheTensor"),
+     (["x"], "/placements/0: a value of type str without layers"),
+     ([SimpleNamespace(block_stride=4096)], "/placements/0: a value of type SimpleNamespace without"),
+     ([placed(layers=3)], "/placements/0/layers: a value of type int"),
+     ([placed(layers="am")], "/placements/0/layers: a value of type str"),
+     ([placed(layers=None)], "/placements/0/layers: None where a list of str"),
+     ([placed(layers={"a"})], "/placements/0/layers: a value of type set where a list of str"),
+     ([placed(), placed(layers=[3])], "/placements/1/layers/0: a value of type int"),
+     ([placed(block_stride=None)], "/placements/0/block_stride: None where an int"),
+     ([placed(block_stride="4096")], "/placements/0/block_stride: a value of type str where an int"),
+     ([placed(block_stride=0)], "/placements/0/block_stride: 0 .* all blocks of its layers"),
+     ([placed(), placed(block_stride=False)], "/placements/1/block_stride: a value of type bool"),
+     ([placed(layer_stride=None)], "/placements/0/layer_stride: None where an int"),
+     ([SimpleNamespace(layers=["a"], layer_stride=0, offset=0)], "/placements/0/block_stride: a value"),
+     ([SimpleNamespace(layers=["a"], block_stride=4096, offset=0)], "/placements/0/layer_stride: a val"),
+     ([SimpleNamespace(block_stride=4096, shared_by=None)], "/placements/0/layers: None where"),
+     ([SimpleNamespace(block_stride=0, shared_by="am")], "/placements/0/layers: a value of type str"),
+     ([SimpleNamespace(shared_by=None)], "/placements/0/layers: None where"),
+     ([SimpleNamespace(shared_by=["a"]), SimpleNamespace(shared_by=["a"], block_stride="x")],
+      "/placements/1/block_stride: a value of type str")],
 )  # fmt: skip
 def test_placements_that_are_none(read, tensors, words):
+    """Each is numbered as in `kv_cache_tensors`, also behind those that place nothing."""
     config, caches = small()
     config.kv_cache_tensors = tensors
-    with pytest.raises(kvedit.Error, match="^" + words):
+    with pytest.raises(kvedit.Error, match="^" + words) as raised:
         read(config, caches)
+    assert words.startswith(raised.value.where + ":")
+
+
+@pytest.mark.parametrize("tensors", [None, [], ()])
+def test_no_placements_at_all(tensors):
+    config, caches = small()
+    config.kv_cache_tensors = tensors
+    assert "placements" in kvedit.Registration.from_vllm(config, caches).to_json()
 
 
 ERRORS = [RuntimeError("boom"), NotImplementedError("boom"), KeyError("boom"), TypeError("boom"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -244,7 +244,7 @@ def _names(given: Any, where: str) -> Sequence[str]:
     """Of layers; what is no str in a list of them is found by the core."""
     if isinstance(given, (list, tuple)):
         return given
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+    if isinstance(given, (str, bytes, Mapping, Set)) or not isinstance(given, Iterable):
         raise _arguments.refused(where, given, "a list of str")
     return list(given)
 
@@ -399,24 +399,58 @@ def _other(value: Any, depth: int) -> object:
 
 
 def _placements(kv_cache_config: Any) -> list[_Placement]:
-    """Of 0.30 and later `layers`, `layer_stride`, `block_stride`, `offset`; before that `shared_by`:
-    every layer at one place, and a block stride of 0 (or none) where nothing is placed."""
-    tensors = getattr(kv_cache_config, "kv_cache_tensors", None) or ()
+    tensors = getattr(kv_cache_config, "kv_cache_tensors", None)
+    if tensors is None:
+        return []
     if not isinstance(tensors, (list, tuple)):
         raise _arguments.refused("/placements", tensors, "a list (kv_cache_tensors)")
     placed: list[_Placement] = []
-    tensor: Any = None
+    at, tensor = -1, None
     try:
-        for tensor in tensors:
-            block_stride = getattr(tensor, "block_stride", None)
-            if block_stride is None or block_stride == 0:
-                continue
-            layers: Any = getattr(tensor, "layers", None)
-            layer_stride = getattr(tensor, "layer_stride", 0)
-            if layers is None:
-                layers, layer_stride = getattr(tensor, "shared_by", ()), 0
-            names = list(_names(layers, f"/placements/{len(placed)}/layers"))
-            placed.append((names, getattr(tensor, "offset", 0), layer_stride, block_stride))
+        for at, tensor in enumerate(tensors):
+            layers = getattr(tensor, "layers", _MISSING)
+            if layers is not _MISSING:
+                placed.append(_placement(at, tensor, layers))
+            elif hasattr(tensor, "shared_by"):
+                _add_shared(at, tensor, placed)
+            else:
+                raise _no_placement(at, tensor)
     except Exception as error:
-        raise _arguments.unreadable(f"/placements/{len(placed)}", tensor, error)
+        raise _arguments.unreadable(f"/placements/{at}", tensor, error)
     return placed
+
+
+def _placement(at: int, tensor: Any, layers: Any) -> _Placement:
+    """Of 0.30 and later."""
+    names = _names(layers, f"/placements/{at}/layers")
+    block_stride = getattr(tensor, "block_stride", _MISSING)
+    layer_stride = getattr(tensor, "layer_stride", _MISSING)
+    if block_stride is _MISSING or layer_stride is _MISSING:
+        name = "block_stride" if block_stride is _MISSING else "layer_stride"
+        _needed(tensor, name, f"/placements/{at}/{name}")
+    if block_stride == 0 and block_stride is not False:
+        where = f"/placements/{at}/block_stride"
+        raise Error(
+            f"{where}: 0 puts all blocks of its layers at one place; give the bytes from a block to "
+            "the next (before vLLM 0.30, with shared_by, 0 stands for no placement)",
+            where,
+        )
+    return names, getattr(tensor, "offset", 0), layer_stride, block_stride, at
+
+
+def _add_shared(at: int, tensor: Any, placed: list[_Placement]) -> None:
+    """Until 0.29: every layer at one place, and a block stride of 0 (or none) where the tensor is its
+    layers' own and nothing is placed."""
+    names = _names(tensor.shared_by, f"/placements/{at}/layers")
+    block_stride = getattr(tensor, "block_stride", None)
+    if block_stride is not None and block_stride != 0:
+        placed.append((names, getattr(tensor, "offset", 0), 0, block_stride, at))
+
+
+def _no_placement(at: int, tensor: Any) -> Error:
+    where = f"/placements/{at}"
+    return Error(
+        f"{where}: {_arguments.kind(tensor)} without layers and without shared_by where vLLM's "
+        "KVCacheTensor is wanted",
+        where,
+    )
