@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import Error, Host, Registration, Result, _arguments
+from .._core import profiles
 from ._folders import write_whole
-from ._options import folder, known, text
+from ._options import choice, folder, known
 
 if TYPE_CHECKING:
     import logging
@@ -26,9 +27,10 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, extra: Mapping[str, Any]) -> Options:
+        """Raises `kvedit.Error` with the name of what cannot be, or is no option."""
         known(extra, _NAMES)
         return cls(
-            folder(extra, "kvedit.path", DEFAULT_FOLDER), text(extra, "kvedit.profile", "native")
+            folder(extra, "kvedit.path", DEFAULT_FOLDER), choice(extra, "kvedit.profile", profiles)
         )
 
 
