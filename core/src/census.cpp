@@ -6,6 +6,7 @@
 #include "audit/groups.hpp"
 #include "base/text.hpp"
 #include "match/classes.hpp"
+#include "model/backends.hpp"
 #include "prove/sane.hpp"
 #include "prove/settle.hpp"
 
@@ -112,10 +113,12 @@ class Census {
   /// Neighbours mostly have the same facts, by address.
   bool as_before(const LayerRef& layer, std::int32_t alike) {
     const bool listed = data_.caches[static_cast<std::size_t>(layer.cache)].is_list;
+    const bool private_order = has_private_order(data_, *layer.name);
     const bool same = before_.spec == layer.spec && before_.group == layer.group &&
                       before_.placement == layer.placement && before_.cache == alike &&
-                      listed_before_ == listed;
+                      listed_before_ == listed && private_before_ == private_order;
     listed_before_ = listed;
+    private_before_ = private_order;
     before_ = layer;
     before_.cache = alike;
     return same;
@@ -134,6 +137,7 @@ class Census {
     key.placed_stride = placed_stride_of(data_, layer);
     key.tokens = audit::tokens_per_block(data_, data_.groups[g], *layer.spec);
     key.listed = listed_before_;
+    key.private_order = private_before_;
     const std::int32_t number =
         classes_.classify(key, static_cast<std::int32_t>(edit_.classes.size()));
     if (static_cast<std::size_t>(number) == edit_.classes.size()) add_class(layer, key);
@@ -157,6 +161,7 @@ class Census {
   match::Classes classes_;
   LayerRef before_;  // `cache`: the first alike
   bool listed_before_ = false;
+  bool private_before_ = false;
   std::int32_t class_before_ = -1;
 };
 
@@ -176,6 +181,7 @@ LayerFacts facts_of(const Edit& edit, const LayerRef& layer) {
   facts.num_blocks = data.groups[g].num_blocks.value_or(data.num_blocks);
   facts.slots = slots_of(*layer.spec);
   facts.placed_stride = placed_stride_of(data, layer);
+  facts.private_order = layer.name && has_private_order(data, *layer.name);
   if (layer.cache >= 0) {
     const std::int32_t alike = index.alike_cache[static_cast<std::size_t>(layer.cache)];
     facts.tensors = data.caches[static_cast<std::size_t>(alike)].tensors;

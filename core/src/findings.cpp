@@ -5,8 +5,8 @@
 namespace kvedit {
 
 void Findings::add(const LayerEntry& layer, std::string_view rule, const Failure& failure) {
-  const auto [known, added] =
-      known_.emplace(std::tuple(layer.group, layer.layer_class, failure.code), findings_.size());
+  const auto [known, added] = known_.emplace(
+      std::tuple(layer.group, layer.layer_class, failure.code, failure.severity), findings_.size());
   if (added)
     findings_.push_back({std::string(layer.name), std::string(rule), layer.group, failure, 0});
   ++findings_[known->second].layers;

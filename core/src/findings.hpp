@@ -11,8 +11,8 @@
 
 namespace kvedit {
 
-/// Collects what is wrong with layers: one problem for each group, class and code, which names the
-/// first layer and counts the others.
+/// Collects what is wrong with layers: one problem for each group, class, code and severity,
+/// which names the first layer and counts the others.
 class Findings {
  public:
   void add(const LayerEntry& layer, std::string_view rule, const Failure& failure);
@@ -28,7 +28,7 @@ class Findings {
   };
 
   std::vector<Finding> findings_;
-  std::map<std::tuple<std::int32_t, std::int32_t, Code>, std::size_t> known_;
+  std::map<std::tuple<std::int32_t, std::int32_t, Code, Severity>, std::size_t> known_;
 };
 
 }  // namespace kvedit

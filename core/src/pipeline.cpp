@@ -6,6 +6,7 @@
 #include "audit/apart.hpp"
 #include "audit/crossing.hpp"
 #include "audit/groups.hpp"
+#include "audit/head_order.hpp"
 #include "audit/sharing.hpp"
 #include "audit/spec_bytes.hpp"
 #include "audit/views.hpp"
@@ -139,6 +140,7 @@ class Pipeline {
     if (!of.failure) of.failure = audit::wrong_view(of);
     of.doubt = audit::other_bytes_than_the_spec_makes(of.facts);
     if (!of.doubt) of.doubt = audit::another_number_of_blocks(of);
+    if (!of.doubt) of.doubt = audit::another_order_than_the_layout(of);
   }
 
   Failure too_many_tokens(const Spec& spec) const {

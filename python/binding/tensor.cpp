@@ -52,7 +52,8 @@ std::int64_t address(const Ref& given) {
     const Ref said = Ref::take(PyObject_Str(value));
     why = to_text(said.get(), where.text());
   }
-  throw Failed{{where.text(), type_name(object) + " that is no plain strided tensor: " + why}};
+  throw Failed{{where.text(), type_name(object) + " that is no plain strided tensor: " + why +
+                                  "; give the dense torch tensor that the engine registered"}};
 }
 
 std::string without_prefix(std::string text) {

@@ -313,6 +313,50 @@ def test_the_core_takes_no_other_object_for_a_spec():
         _core.build_registration(facts)
 
 
+def quantised(cache_dtype, frozen, **changes):
+    """One layer of 8-bit elements that the engine registers as bytes."""
+    config, _ = small(page_size_bytes=2048, dtype=standins.dtype("uint8"),
+                      kv_quant_mode="fp8_per_tensor", **changes)  # fmt: skip
+    if frozen:
+        spec = config.kv_cache_groups[0].kv_cache_spec
+        cls = dataclasses.make_dataclass("FullAttentionSpec", spec.__dict__, frozen=True)
+        config.kv_cache_groups[0].kv_cache_spec = cls(**spec.__dict__)
+    caches = {"a": standins.Tensor(standins.Storage(4 * 2048), "uint8", (4, 2, 16, 64),
+                                   (2048, 1024, 64, 1))}  # fmt: skip
+    engine = SimpleNamespace(
+        parallel_config=SimpleNamespace(tensor_parallel_size=1),
+        cache_config=SimpleNamespace(cache_dtype=cache_dtype),
+    )
+    return kvedit.Registration.from_vllm(config, caches, vllm_config=engine)
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_formats_of_eight_bits_have_the_name_that_the_engine_was_given(host, frozen):
+    kinds = [quantised(name, frozen) for name in ("fp8_e4m3", "fp8_e5m2", "fp8_e4m3")]
+    specs = [json.loads(each.to_json())["groups"][0]["spec"] for each in kinds]
+    assert [each["cache_dtype_str"] for each in specs] == ["fp8_e4m3", "fp8_e5m2", "fp8_e4m3"]
+    results = [host.edit(each) for each in kinds]
+    for each in results:
+        each.raise_for_problems()
+    prints = [each.groups[0].fingerprint for each in results]
+    assert prints[0] == prints[2] != prints[1]
+
+
+def test_a_spec_that_names_its_format_is_believed():
+    spec = json.loads(quantised("fp8", False, cache_dtype_str="fp8_ds_mla").to_json())
+    assert spec["groups"][0]["spec"]["cache_dtype_str"] == "fp8_ds_mla"
+
+
+def test_elements_of_a_plain_dtype_have_no_other_format(host):
+    config, caches = small()
+    engine = SimpleNamespace(
+        parallel_config=SimpleNamespace(tensor_parallel_size=1),
+        cache_config=SimpleNamespace(cache_dtype="bfloat16"),
+    )
+    told = kvedit.Registration.from_vllm(config, caches, vllm_config=engine)
+    assert told.to_json() == kvedit.Registration.from_vllm(config, caches).to_json()
+
+
 def test_an_unknown_dtype_keeps_its_size(host):
     standins.ITEMSIZE["float3_e1m1"] = 2
     config, caches = small()

@@ -173,6 +173,8 @@ EQUAL = {
         lambda: attention(parallel={"cp_interleave": 16}), lambda: attention()),
 }
 
+CPU = "vllm.v1.attention.backends.cpu_attn.CPUAttentionBackend"
+
 DIFFER = {
     "kernel pages of 8 against 4, heads first": (
         lambda: attention(order=HEADS_FIRST, kernel=8),
@@ -207,6 +209,8 @@ DIFFER = {
         lambda: fp8("uint8", kv_quant_mode="fp8_per_token_head")),
     "quantised against not": (
         lambda: fp8("uint8", kv_quant_mode="int8_per_token_head"), lambda: fp8("uint8")),
+    "kernel pages of 8 against one page, one head, backend with an order of its own": (
+        lambda: attention(heads=1, kernel=8, backend=CPU), lambda: attention(heads=1, backend=CPU)),
     "other backend": (lambda: attention(), lambda: attention(backend="FLASH_ATTN")),
     "backend given against not given": (lambda: attention(), lambda: attention(backend=None)),
     "full attention against sliding window": (

@@ -1,3 +1,5 @@
+#include <map>
+
 #include <catch2/catch.hpp>
 
 #include <kvedit/addresses.hpp>
@@ -61,6 +63,20 @@ void check_layers(const Result& result, const ExpectedReport& expected, bool gro
   if (expected.chunk_tokens) CHECK(result.chunk_tokens() == expected.chunk_tokens);
 }
 
+/// None, but where the strides of a layer contradict the registration's layout.
+void check_warnings(const Result& result, const std::string& name) {
+  const std::map<std::string, std::size_t> contradicting = {
+      {"field/dense-rank5-in-kernel-pages", 1},
+      {"field/layout-name-against-the-strides", 2},
+      {"field/nvfp4-scales-beside-the-values", 1}};
+  const auto found = contradicting.find(name);
+  CHECK(result.problems().size() == (found == contradicting.end() ? 0 : found->second));
+  for (const Problem& problem : result.problems()) {
+    CHECK(problem.severity == Severity::warning);
+    CHECK(problem.message.find("layout HND puts heads outside tokens") != std::string::npos);
+  }
+}
+
 void check_refusal(const Result& result, const ExpectedReport& expected) {
   REQUIRE_FALSE(result.ok());
   for (const std::string& code : error_codes(result))
@@ -82,7 +98,7 @@ TEST_CASE("every given registration is right, or refused as expected") {
       continue;
     }
     CHECK(result.ok());
-    CHECK(result.problems().empty());
+    check_warnings(result, name);
     if (result.ok()) check_layers(result, expected, name.find("grouped") != std::string::npos);
   }
   CHECK(right > 230);

@@ -177,7 +177,8 @@ class KVEDIT_API LayerResult {
   /// Nothing when the page is opaque, or there is none.
   std::optional<Content> content() const;
   /// Why its page is opaque: "recurrent"; "kernel-pages" (shown by synthetic axes); "axes" (that
-  /// the spec does not explain); "content" (packed, quantised, an indexer's). Else empty.
+  /// the spec does not explain); "backend" (it orders elements by its own); "content" (packed,
+  /// quantised, an indexer's). Else empty.
   std::string_view opaque_because() const;
   /// The bytes each block owns, as parts; empty under the same conditions.
   std::vector<Part> owned() const;

@@ -17,6 +17,7 @@ struct ClassKey {
   std::int64_t placed_stride = -1;
   std::int64_t tokens = 0;  // of a block id: the group's sharding times the leaf's block
   bool listed = false;
+  bool private_order = false;
 
   auto operator<=>(const ClassKey&) const = default;
 };

@@ -92,7 +92,8 @@ bool hides_payload(const ProvedPage& page) {
 
 std::optional<Content> plain_content(const LayerFacts& facts, std::span<const Box> boxes) {
   const Spec& spec = *facts.spec;
-  if (spec.recurrent() || spec.kind == Kind::unknown || !spec.head_size || !plain_elements(spec))
+  if (facts.private_order || spec.recurrent() || spec.kind == Kind::unknown || !spec.head_size ||
+      !plain_elements(spec))
     return std::nullopt;
   for (const Box& box : boxes)
     if (!elements_are_as_specified(facts, box) || !of_heads_and_states(facts, box))
@@ -118,6 +119,7 @@ std::optional<Content> plain_content(const LayerFacts& facts, std::span<const Bo
 std::string_view opaque_because(const LayerClass& of) {
   if (!of.opaque) return {};
   if (of.facts.spec->recurrent()) return "recurrent";
+  if (of.facts.private_order) return "backend";
   if (!of.page) return "content";
   const std::vector<Box>& boxes = of.page->boxes;
   if (has_role(boxes, Role::kernel_page) && plain_content(of.facts, boxes) &&

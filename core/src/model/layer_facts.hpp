@@ -24,6 +24,7 @@ struct LayerFacts {
   std::int64_t placed_stride = -1;  // block stride of the placement in bytes, or -1
   std::span<const Tensor> tensors;  // one address for tensors that differ only in where they lie
   bool listed = false;              // a list is registered, be it of one tensor
+  bool private_order = false;       // of tokens, K and V; no rule is shown it
 
   /// Where the room that asks rules keeps what it made of these facts; not part of them.
   mutable std::shared_ptr<const void> prepared;

@@ -81,6 +81,13 @@ std::variant<std::vector<ViewShape>, Failure> as_bytes(const LayerClass& of) {
                                 {of.facts.spec->page_size_bytes, 1, Role::opaque}})};
 }
 
+/// Of a private order the shape tells the heads, and nothing inside them.
+void unname_elements(std::vector<ViewShape>& views) {
+  for (ViewShape& view : views)
+    for (Role& role : view.axes)
+      if (role == Role::token || role == Role::kv || role == Role::content) role = Role::opaque;
+}
+
 }  // namespace
 
 std::optional<Failure> present(LayerClass& of, Profile profile, const Reader& reader) {
@@ -90,6 +97,7 @@ std::optional<Failure> present(LayerClass& of, Profile profile, const Reader& re
   of.slots = page.slots;
   of.opaque = page.opaque;
   of.views = std::move(page.views);
+  if (of.facts.private_order) unname_elements(of.views);
   if (profile != Profile::bytes) return std::nullopt;
   auto bytes = as_bytes(of);
   if (auto* failure = std::get_if<Failure>(&bytes)) return *failure;

@@ -59,6 +59,11 @@ std::string allocation(const LayerFacts& facts) {
               "view");
 }
 
+std::string placed_step(const LayerFacts& facts) {
+  if (facts.placed_stride == 0) return "nowhere (block_stride 0 or negative)";
+  return text(facts.placed_stride, " bytes");
+}
+
 class Explanation {
  public:
   Explanation(const LayerFacts& facts, const NearMiss& near)
@@ -104,8 +109,8 @@ class Explanation {
 
   Failure other_stride() const {
     return {Code::placement_mismatch,
-            text("the placement moves ", facts_.placed_stride,
-                 " bytes from block to block and axis ", near_.axis, " ", miss_.have,
+            text("the placement moves ", placed_step(facts_), " from block to block and axis ",
+                 near_.axis, " ", miss_.have,
                  " bytes from entry to entry; no whole number of entries makes a block. Placement "
                  "and tensor are of different engines or moments"),
             {{"block_stride", facts_.placed_stride}, {"entry_stride", saturated(miss_.have)}}};
@@ -158,11 +163,12 @@ class Explanation {
 Failure of_other_blocks(const LayerFacts& facts, std::size_t other, Count count,
                         std::string_view which) {
   const std::int64_t first = count(facts.tensors[0]), entries = count(facts.tensors[other]);
-  return {Code::block_count,
-          text("tensor ", other, " and tensor 0 do not count the same ", facts.num_blocks,
-               " blocks: its ", which, " has ", entries, " entries, that of tensor 0 ", first,
-               "; num_blocks and the tensors do not belong together"),
-          {{"entries", entries}, {"entries_of_first", first}, {"num_blocks", facts.num_blocks}}};
+  return {
+      Code::block_count,
+      text("tensor ", other, " and tensor 0 do not count the same ", facts.num_blocks,
+           " blocks: its ", which, " has ", entries, " entries, that of tensor 0 ", first,
+           "; num_blocks and the tensors do not belong together: give both as the engine has them"),
+      {{"entries", entries}, {"entries_of_first", first}, {"num_blocks", facts.num_blocks}}};
 }
 
 /// What the tensors are without the placement: then it is the placement that does not fit.
@@ -179,9 +185,9 @@ std::optional<Failure> placed_otherwise(const LayerFacts& facts) {
          Int128{step(t)} * found->kernel_pages == facts.placed_stride)
     ++t;
   return Failure{Code::placement_mismatch,
-                 text("the placement moves ", facts.placed_stride,
-                      " bytes from block to block, axis ", found->axes[t], " of tensor ", t, " ",
-                      step(t), " from entry to entry, ", found->kernel_pages,
+                 text("the placement moves ", placed_step(facts), " from block to block, axis ",
+                      found->axes[t], " of tensor ", t, " ", step(t), " from entry to entry, ",
+                      found->kernel_pages,
                       " a block; placement and tensor are of different engines or moments"),
                  {{"block_stride", facts.placed_stride},
                   {"entry_stride", step(t)},
@@ -198,7 +204,8 @@ Failure other_blocks(const LayerFacts& facts, std::string_view axis, const Miss&
                whole ? text(". The tensor holds ", miss.have / miss.kernel_pages,
                             " blocks: give the group its own num_blocks, or register the tensor "
                             "that the block ids count")
-                     : "; num_blocks and the tensor do not belong together",
+                     : "; num_blocks and the tensor do not belong together: give both as the "
+                       "engine has them",
                allocation(facts)),
           {{"entries", saturated(miss.have)},
            {"needed", saturated(miss.want)},

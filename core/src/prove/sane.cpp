@@ -13,7 +13,8 @@ Failure bad(std::string message, std::vector<Fact> facts = {}) {
 
 std::optional<Failure> positive(std::string_view field, std::int64_t value) {
   if (value > 0) return std::nullopt;
-  return bad(text(field, " is ", value, "; it must be positive"), {{std::string(field), value}});
+  return bad(text(field, " is ", value, "; it must be positive: give what the engine allocated"),
+             {{std::string(field), value}});
 }
 
 /// Content fits its page, and fills it unless padding is declared.
@@ -85,13 +86,13 @@ struct Measure {
 std::optional<Failure> sane_axes(const Tensor& tensor, const std::string& which) {
   for (std::size_t a = 0; a < tensor.shape.size(); ++a) {
     if (tensor.shape[a] <= 0)
-      return bad(
-          text(which, ": axis ", a, " has extent ", tensor.shape[a], "; it must be positive"),
-          {{"axis", static_cast<std::int64_t>(a)}, {"extent", tensor.shape[a]}});
+      return bad(text(which, ": axis ", a, " has extent ", tensor.shape[a],
+                      "; it must be positive: give what the engine allocated"),
+                 {{"axis", static_cast<std::int64_t>(a)}, {"extent", tensor.shape[a]}});
     if (tensor.stride[a] <= 0)
-      return bad(
-          text(which, ": axis ", a, " has stride ", tensor.stride[a], "; it must be positive"),
-          {{"axis", static_cast<std::int64_t>(a)}, {"stride", tensor.stride[a]}});
+      return bad(text(which, ": axis ", a, " has stride ", tensor.stride[a],
+                      "; it must be positive: give what the engine allocated"),
+                 {{"axis", static_cast<std::int64_t>(a)}, {"stride", tensor.stride[a]}});
   }
   return std::nullopt;
 }

@@ -34,7 +34,7 @@ constexpr std::array consequences = {
     Consequence{"heads", "the bytes are cut into other heads"},
     Consequence{"head_size", "K and V of a head have other sizes"},
     Consequence{"kv_quant_mode", "the bytes are quantised in another way"},
-    Consequence{"cache_dtype_str", "the content is packed in another format"},
+    Consequence{"cache_dtype_str", "the same bits are other numbers, or packed in another format"},
     Consequence{"tq_slot_size", "the content is packed in another format"},
     Consequence{"model_version", "the content is packed in another format"},
     Consequence{"order", "the same bytes stand at other places of an entry"},

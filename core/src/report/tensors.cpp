@@ -47,6 +47,7 @@ namespace {
 
 std::string_view why_opaque(std::string_view because) {
   if (because == "recurrent") return "opaque: states";
+  if (because == "backend") return "opaque: the attention backend has an order of its own";
   if (because == "kernel-pages") return "opaque: kernel pages behind synthetic axes";
   if (because == "axes") return "opaque: axes that the spec does not explain";
   return "opaque: content that the spec does not explain";

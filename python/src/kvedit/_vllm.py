@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._core import Spec, _Facts, _Group, _Placement
 
     _Parallel: TypeAlias = tuple[int, int, int, int, int]
-    _Engine: TypeAlias = tuple[str, _Parallel, dict[str, str]]  # model, sizes, backends
+    _Engine: TypeAlias = tuple[str, _Parallel, dict[str, str], str]  # the last: the cache's dtype
 
 # Derived properties that classes give beside their fields; others may run anything.
 _DERIVED = (
@@ -54,12 +54,12 @@ def facts_of(
 ) -> _Facts:
     """What `_core.build_registration` takes."""
     _arguments.mapping("kv_caches", kv_caches, "a dict of layer to tensors")
-    model, parallel, backends = _NO_ENGINE
+    model, parallel, backends, cache_dtype = _NO_ENGINE
     if vllm_config is not None:
         engine = _arguments.read("vllm_config", vllm_config, _engine, kv_caches)
         if engine is None:
             raise _without("vllm_config", vllm_config, "parallel_config", "VllmConfig")
-        model, parallel, backends = engine
+        model, parallel, backends, cache_dtype = engine
     head = _arguments.read("kv_cache_config", kv_cache_config, _head_of)
     if head is None:
         raise _without("kv_cache_config", kv_cache_config, "kv_cache_groups", "KVCacheConfig")
@@ -71,7 +71,7 @@ def facts_of(
         _layout_of(layout, kv_cache_config, vllm_config),
         num_blocks,
         parallel,
-        _groups(groups, kv_cache_config),
+        _groups(groups, kv_cache_config, cache_dtype),
         placements,
         backends,
         _arguments.read("kv_caches", kv_caches, _items),
@@ -105,7 +105,7 @@ def _loaded_version() -> str:
     return version if isinstance(version, str) else ""
 
 
-_NO_ENGINE: _Engine = "", (1, 1, 1, 1, 1), {}
+_NO_ENGINE: _Engine = "", (1, 1, 1, 1, 1), {}, ""
 
 
 def _engine(vllm_config: Any, kv_caches: Mapping[str, Any]) -> _Engine | None:
@@ -113,7 +113,12 @@ def _engine(vllm_config: Any, kv_caches: Mapping[str, Any]) -> _Engine | None:
     config = getattr(vllm_config, "parallel_config", None)
     if config is None:
         return None
-    return _model_of(vllm_config), _parallel_of(config), _backends_of(vllm_config, kv_caches)
+    return (
+        _model_of(vllm_config),
+        _parallel_of(config),
+        _backends_of(vllm_config, kv_caches),
+        _cache_dtype_of(vllm_config),
+    )
 
 
 def _model_of(vllm_config: Any) -> str:
@@ -209,8 +214,13 @@ def _backends_of(vllm_config: Any, kv_caches: Mapping[str, Any]) -> dict[str, st
     return backends
 
 
-def _groups(groups: Iterable[Any], kv_cache_config: Any) -> list[_Group]:
-    specs = _Specs()
+def _cache_dtype_of(vllm_config: Any) -> str:
+    cache_dtype = getattr(getattr(vllm_config, "cache_config", None), "cache_dtype", None)
+    return cache_dtype if isinstance(cache_dtype, str) else ""
+
+
+def _groups(groups: Iterable[Any], kv_cache_config: Any, cache_dtype: str) -> list[_Group]:
+    specs = _Specs(cache_dtype)
     made: list[_Group] = []
     group: Any = None
     try:
@@ -297,33 +307,41 @@ def _wrapper(spec: Any, leaves: Mapping[str, Spec], where: str) -> Spec:
 class _Specs:
     """Equal specs are read once; groups of one kind have equal specs."""
 
-    def __init__(self) -> None:
+    def __init__(self, cache_dtype: str) -> None:
+        self._cache_dtype = cache_dtype
         self._known: dict[Any, Spec] = {}
 
     def of(self, spec: Any, where: str) -> Spec:
         parameters = getattr(spec, "__dataclass_params__", None)
         if parameters is not None and parameters.frozen:
             try:
-                return _frozen_spec(spec)
+                return _frozen_spec(spec, self._cache_dtype)
             except Exception:  # cannot be read, or not hashed: some field of it raises
-                return _spec(spec, where)
+                return self._made(spec, where)
         try:
             found = self._known.get(spec)
         except Exception:  # cannot be hashed
-            return _spec(spec, where)
+            return self._made(spec, where)
         if found is None:
-            found = self._known[spec] = _spec(spec, where)
+            found = self._known[spec] = self._made(spec, where)
         return found
+
+    def _made(self, spec: Any, where: str) -> Spec:
+        return _spec(spec, where, self._cache_dtype)
 
 
 @lru_cache(maxsize=256)
-def _frozen_spec(spec: Any) -> Spec:
+def _frozen_spec(spec: Any, cache_dtype: str) -> Spec:
     """vLLM's own specs are frozen and equal by value; an engine has few and shows them often."""
-    return _spec(spec, "")
+    return _spec(spec, "", cache_dtype)
 
 
-def _spec(spec: Any, where: str) -> Spec:
-    return make_spec(*_read(spec, where), where)
+def _spec(spec: Any, where: str, cache_dtype: str) -> Spec:
+    name, bases, fields = _read(spec, where)
+    # Formats of 8 bits are registered as bytes, and most classes do not say which it is.
+    if cache_dtype and fields.get("dtype") in ("uint8", "int8"):
+        fields.setdefault("cache_dtype_str", cache_dtype)
+    return make_spec(name, bases, fields, where)
 
 
 def _read(spec: Any, where: str) -> tuple[str, list[str], dict[str, object]]:
