@@ -17,7 +17,7 @@ if [[ ${1:-} == --wheel ]]; then
 fi
 no_more_than 1 "$@"
 folder=${1-$root/build/wheel}
-check_folder "$folder"
+check_folder "$folder" dist
 python=${PYTHON:-python3}
 limit=5000000
 passed=0 failed=0

@@ -14,7 +14,7 @@ source "$root/scripts/usage.sh"
 asked_for_usage "$@"
 no_more_than 1 "$@"
 folder=${1-$root/build/engines-env}
-check_folder "$folder"
+check_folder "$folder" pyvenv.cfg
 engines=$root/tests/engines
 uv_version=0.13.9
 

@@ -14,7 +14,7 @@ source "$root/scripts/usage.sh"
 asked_for_usage "$@"
 no_more_than 1 "$@"
 folder=${1-$root/build/python-env}
-check_folder "$folder"
+check_folder "$folder" pyvenv.cfg
 python=${PYTHON:-python3}
 wanted=$root/python/tests/requirements.txt
 

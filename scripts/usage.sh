@@ -44,7 +44,10 @@ check_preset() {
   refuse "'$1' is no preset${2:+ and not $2}; there are $known"
 }
 
-# check_folder WORD
+# check_folder WORD MARK: it is begun anew, so that what is in it must be of an earlier run, which left
+# the mark.
 check_folder() {
   [[ -n $1 && $1 != -* ]] || refuse "'$1' where a folder is wanted"
+  [[ ! -e $1 || -e $1/$2 || -d $1 && -z $(ls -A "$1") ]] ||
+    refuse "'$1' is not empty and not of this script; give another folder"
 }

@@ -91,6 +91,29 @@ class Scripts(unittest.TestCase):
         for word in ("cmake", "--yes", ":cmake", "cmake:", ""):
             self.assert_refused(f"'{word}' where COMMAND:PACKAGE is wanted", "scripts/setup.sh", "a:b", word)
 
+    def test_folders_of_others_are_not_emptied(self):
+        """All three begin with an empty folder."""
+        theirs = self.root / "theirs"
+        theirs.mkdir()
+        (theirs / "thesis.tex").touch()
+        for script in ("check_wheel", "engines_env", "python_env"):
+            for word in ("theirs", str(theirs), ".", ".."):
+                self.assert_refused(f"'{word}' is not empty and not of this script; give another folder",
+                                    f"scripts/{script}.sh", word)
+        self.assertTrue((theirs / "thesis.tex").exists())
+
+    def test_folders_that_can_be_begun(self):
+        (self.root / "empty").mkdir()
+        for script, mark in (("check_wheel", "dist"), ("engines_env", "pyvenv.cfg"), ("python_env", "pyvenv.cfg")):
+            mine = self.root / script
+            mine.mkdir()
+            (mine / mark).mkdir()
+            for folder in (mine, self.root / "empty", self.root / "new"):
+                with self.subTest(script, folder=folder.name):
+                    self.done.unlink(missing_ok=True)
+                    self.assertNotEqual(self.call(f"scripts/{script}.sh", folder).returncode, 2)
+                    self.assertTrue(self.done.exists())
+
     def test_presets_of_the_user_s_own(self):
         preset = '{"buildPresets": [\n {\n "name": "mine",\n "configurePreset": "dev"}\n]}'
         (self.root / "CMakeUserPresets.json").write_text(preset)
