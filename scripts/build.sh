@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # scripts/build.sh [PRESET [TARGET …]]: installs what is missing, configures and builds.
-# PRESET is release when none is given; see CMakePresets.json. JOBS sets the number of compilers.
+# PRESET is release when none is given; dev, asan, tsan, clang, fuzz: see CMakePresets.json.
+# JOBS sets the number of compilers.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-preset=${1:-release}
+# shellcheck source=scripts/usage.sh
+source "$root/scripts/usage.sh"
+asked_for_usage "$@"
+preset=${1-release}
+check_preset "$preset"
 (($# == 0)) || shift
 
 extra=()

@@ -7,12 +7,17 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/usage.sh
+source "$root/scripts/usage.sh"
+asked_for_usage "$@"
 of_clone=yes
 if [[ ${1:-} == --wheel ]]; then
   of_clone=no
   shift
 fi
-folder=${1:-$root/build/wheel}
+no_more_than 1 "$@"
+folder=${1-$root/build/wheel}
+check_folder "$folder" dist
 python=${PYTHON:-python3}
 limit=5000000
 passed=0 failed=0

@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
-# Builds kvedit and does its main job in front of you: explains two registrations of real models and
+# scripts/demo.sh: builds kvedit and does its main job in front of you: explains two registrations of real models and
 # stores, wipes and brings back real bytes.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/usage.sh
+source "$root/scripts/usage.sh"
+asked_for_usage "$@"
+no_more_than 0 "$@"
 echo "kvedit: building what the demo shows: a few minutes on two cores, the first time" >&2
 "$root/scripts/build.sh" release demo
 

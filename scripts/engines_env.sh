@@ -9,7 +9,12 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-folder=${1:-$root/build/engines-env}
+# shellcheck source=scripts/usage.sh
+source "$root/scripts/usage.sh"
+asked_for_usage "$@"
+no_more_than 1 "$@"
+folder=${1-$root/build/engines-env}
+check_folder "$folder" pyvenv.cfg
 engines=$root/tests/engines
 uv_version=0.13.9
 

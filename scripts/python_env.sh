@@ -9,7 +9,12 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-folder=${1:-$root/build/python-env}
+# shellcheck source=scripts/usage.sh
+source "$root/scripts/usage.sh"
+asked_for_usage "$@"
+no_more_than 1 "$@"
+folder=${1-$root/build/python-env}
+check_folder "$folder" pyvenv.cfg
 python=${PYTHON:-python3}
 wanted=$root/python/tests/requirements.txt
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what kvedit is built with, as far as it is missing. Called by build.sh, demo.sh, test.sh.
-# scripts/setup.sh [COMMAND:PACKAGE …]: also these packages when the command is missing; "libfuzzer"
-# stands for what clang links fuzzers with.
+# scripts/setup.sh [COMMAND:PACKAGE …]: installs what kvedit is built with, as far as it is missing, and
+# these packages when the command is; the command "libfuzzer" stands for what clang links fuzzers with.
+# Called by build.sh, demo.sh, test.sh.
 #
 #   KVEDIT_NO_INSTALL=1   never install anything, go on with what is there
 #   KVEDIT_TORCH_ROOT=…   this libtorch (or Python torch package, or virtual environment with one)
@@ -9,6 +9,14 @@
 #   KVEDIT_TORCH=OFF      leave core/torch out: no libtorch is needed
 #   KVEDIT_PYTHON=OFF     leave the Python package out: no Python headers are needed
 set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/usage.sh
+source "$root/scripts/usage.sh"
+asked_for_usage "$@"
+for given in "$@"; do
+  [[ $given == [!-:]*:?* ]] || refuse "'$given' where COMMAND:PACKAGE is wanted"
+done
 
 say() { printf 'kvedit: %s\n' "$*" >&2; }
 have_command() { command -v "$1" >/dev/null 2>&1; }

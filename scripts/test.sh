@@ -4,9 +4,15 @@
 #
 # scripts/test.sh --engines [PYTEST ARGUMENT …]: instead the tests on running engines, the released
 # vLLM and LMCache; sets up what they need, see engines_env.sh. KVEDIT_ENGINES: the folder for that.
+#
+# PRESET is release when none is given; dev, asan, tsan, clang, fuzz: see CMakePresets.json.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/usage.sh
+source "$root/scripts/usage.sh"
+asked_for_usage "$@"
+[[ ${1:-} == --engines ]] || check_preset "${1-release}" --engines
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
@@ -30,7 +36,7 @@ if [[ ${1:-} == --engines ]]; then
   exit
 fi
 
-preset=${1:-release}
+preset=${1-release}
 (($# == 0)) || shift
 
 "$root/scripts/python_env.sh"

@@ -37,11 +37,17 @@ void read_group(PyObject* given, const State& state, Group& group) {
   if (item(given, 7) != Py_None) group.num_blocks = to_integer(item(given, 7), "/num_blocks");
 }
 
+// The last item is its number among the engine's, some of which place nothing: for errors.
 void read_placement(PyObject* given, Placement& placement) {
-  placement.layers = to_texts(item(given, 0), "/layers");
-  placement.offset = to_integer(item(given, 1), "/offset");
-  placement.layer_stride = to_integer(item(given, 2), "/layer_stride");
-  placement.block_stride = to_integer(item(given, 3), "/block_stride");
+  const auto place = [&] {
+    return "/placements/" + std::to_string(to_integer(item(given, 4), ""));
+  };
+  within(place, [&] {
+    placement.layers = to_texts(item(given, 0), "/layers");
+    placement.offset = to_integer(item(given, 1), "/offset");
+    placement.layer_stride = to_integer(item(given, 2), "/layer_stride");
+    placement.block_stride = to_integer(item(given, 3), "/block_stride");
+  });
 }
 
 std::string storage_name(std::size_t number) {
@@ -123,10 +129,10 @@ Captured capture(PyObject* facts, const State& state) {
   each(item(facts, 6), "groups", [&](Py_ssize_t at, PyObject* group) {
     read_group(group, state, data.groups[static_cast<std::size_t>(at)]);
   });
-  data.placements.resize(static_cast<std::size_t>(PyList_Size(item(facts, 7))));
-  each(item(facts, 7), "placements", [&](Py_ssize_t at, PyObject* placement) {
-    read_placement(placement, data.placements[static_cast<std::size_t>(at)]);
-  });
+  PyObject* placements = item(facts, 7);
+  data.placements.resize(static_cast<std::size_t>(PyList_Size(placements)));
+  for (std::size_t i = 0; i < data.placements.size(); ++i)
+    read_placement(PyList_GetItem(placements, static_cast<Py_ssize_t>(i)), data.placements[i]);
   PyObject *layer = nullptr, *backend = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(item(facts, 8), &at, &layer, &backend);)
     data.backends.emplace(to_text(layer, "/backends"), to_text(backend, "/backends"));

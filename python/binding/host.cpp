@@ -1,3 +1,6 @@
+#include <array>
+#include <tuple>
+
 #include <kvedit/host.hpp>
 #include <kvedit/json.hpp>
 
@@ -82,21 +85,29 @@ PyObject* open(PyObject* module, PyObject* args) {
 
 const Host& host_of(PyObject* self) { return *unwrap<LoggingHost>(self).host; }
 
-template <class Find>
-auto chosen(PyObject* given, const char* what, Find find) {
+// All there are, for messages and for who asks before there is a host.
+constexpr std::array profiles{Profile::native, Profile::packed, Profile::bytes, Profile::lmcache};
+constexpr std::array purposes{Purpose::prefix, Purpose::transfer};
+constexpr std::array recurrent_rows{RecurrentRows::tight, RecurrentRows::page};
+
+template <class Choices>
+auto chosen(PyObject* given, const char* what, const Choices& choices) {
   const std::string name = to_text(given, what);
-  const auto found = find(name);
-  if (!found) throw Failed{{what, "\"" + name + "\" is no " + what + " of this version"}};
-  return *found;
+  std::string known;
+  for (const auto choice : choices) {
+    if (to_text(choice) == name) return choice;
+    known.append(known.empty() ? "" : ", ").append(to_text(choice));
+  }
+  throw Failed{{what, "\"" + name + "\" is none; there are " + known}};
 }
 
 // Of the items after the first.
 EditOptions options_of(PyObject* args) {
   EditOptions options;
-  options.profile = chosen(item(args, 1), "profile", find_profile);
-  options.purpose = chosen(item(args, 2), "purpose", find_purpose);
+  options.profile = chosen(item(args, 1), "profile", profiles);
+  options.purpose = chosen(item(args, 2), "purpose", purposes);
   options.pass_ungrouped = to_boolean(item(args, 3), "pass_ungrouped");
-  options.recurrent_rows = chosen(item(args, 4), "recurrent_rows", find_recurrent_rows);
+  options.recurrent_rows = chosen(item(args, 4), "recurrent_rows", recurrent_rows);
   return options;
 }
 
@@ -179,6 +190,9 @@ PyMethodDef functions[] = {{"open_host", open, METH_VARARGS, nullptr}, {}};
 void add_host(PyObject* module, State& state) {
   state.host_type = make_type(module, spec).release();
   check(PyModule_AddFunctions(module, functions));
+  const Ref names =
+      std::apply([](auto... each) { return tuple(text(to_text(each))...); }, profiles);
+  check(PyModule_AddObjectRef(module, "profiles", names.get()));
 }
 
 }  // namespace kvedit::python

@@ -76,25 +76,32 @@ def test_bases_are_added(host):
         result.address_map(name, bases)
 
 
+def test_what_an_extent_has(host):
+    """24 bytes, as C++ has them; storage numbers `Registration.storages`, address counts from there."""
+    result = served(host, "kv-tuple-two-allocations")
+    name, pages = next(iter(result.pages.items()))
+    extents = pages.addresses([3])
+    assert extents.dtype == result.address_map(name).dtype and extents.dtype.itemsize == 24
+    fields = {name: (str(dtype), at) for name, (dtype, at, *_) in extents.dtype.fields.items()}
+    assert fields == {"address": ("uint64", 0), "length": ("uint64", 8), "storage": ("int32", 16)}
+    storages = [result.registration.storages[number] for number in extents["storage"]]
+    assert storages == [part.storage for part in pages.parts for _ in part.ranges]
+    starts = [part.base + 3 * part.block_stride + offset for part in pages.parts
+              for offset, _ in part.ranges]  # fmt: skip
+    assert extents["address"].tolist() == starts
+
+
 def test_out_is_written_and_its_beginning_given(host):
     result = served(host, "qwen3.5-0.8b-flashinfer-nhd")
     map = result.address_map(3)
-    out = np.zeros(map.capacity(2), dtype=map.extents([0]).dtype)
+    out = np.zeros(map.capacity(2), dtype=map.dtype)
     extents = map.extents([0, 9], out=out)
     assert np.shares_memory(extents, out) and extents.tolist() == map.extents([0, 9]).tolist()
     with pytest.raises(kvedit.Error, match="capacity"):
         map.extents([0, 9, 11], out=out)
-    with pytest.raises(kvedit.Error, match="out"):
-        map.extents([0], out=np.zeros(100, np.uint64))
-    with pytest.raises(kvedit.Error, match="out"):
-        map.extents([0], out=out[::2])
-    out.flags.writeable = False
-    with pytest.raises((ValueError, BufferError)):
-        map.extents([0], out=out)
 
 
-@pytest.mark.parametrize("ids", [[-1], [64], [0, 1 << 40], np.array([2**64 - 1], np.uint64),
-                                 [0.5], [[0]], ["0"], [True]])  # fmt: skip
+@pytest.mark.parametrize("ids", [[-1], [64], [0, 1 << 40], np.array([2**64 - 1], np.uint64)])
 def test_ids_that_are_none(host, ids):
     pages = served(host, "qwen3.5-0.8b-flashinfer-nhd").pages["model.layers.3.self_attn.attn"]
     with pytest.raises(kvedit.Error):
@@ -110,9 +117,6 @@ def test_no_ids_no_extents(host):
 def test_wrong_choices_are_named(host):
     result = served(host, "qwen3.5-0.8b-flashinfer-nhd")
     for wrong in ("no.layer", ["model.layers.3.self_attn.attn", "model.layers.0.linear_attn"], 17, []):
-        if wrong == []:
-            assert len(result.address_map(wrong).extents([0])) == 0
-            continue
         with pytest.raises(kvedit.Error):
             result.address_map(wrong)
     with pytest.raises(kvedit.Error, match="order"):

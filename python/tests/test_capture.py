@@ -80,13 +80,18 @@ class Raises:
         raise RuntimeError("boom")
 
 
-@pytest.mark.parametrize("wrong", ["a folder that is a file", "no groups", "a profile", "a rank"])
+@pytest.mark.parametrize("extra", [{"kvedit.profile": "widescreen"}, {"kvedit.profile": 5}, {"path": "/tmp"}])
+def test_wrong_options_end_the_start(connectors, extra):
+    """As those of StoreConnector: on the scheduler and every worker, before anything is loaded."""
+    with pytest.raises(kvedit.Error, match=next(iter(extra))):
+        connector_of(connectors, GIVEN["live-v0320-llama"].facts, extra)
+
+
+@pytest.mark.parametrize("wrong", ["a folder that is a file", "no groups", "a rank"])
 def test_the_engine_starts_whatever_happens(connectors, tmp_path, wrong, caplog):
     facts = GIVEN["live-v0320-llama"].facts
     extra = {"kvedit.path": str(tmp_path / "file" / "x" if wrong.startswith("a folder") else tmp_path)}
     (tmp_path / "file").write_text("")
-    if wrong == "a profile":
-        extra["kvedit.profile"] = "widescreen"
     connector = connector_of(connectors, facts, extra)
     if wrong == "no groups":
         connector._captured_config = None

@@ -46,10 +46,43 @@ def test_misspelt_options(of):
         of.of({"kvedit.paht": "/tmp"})
 
 
-def test_a_profile_is_a_word():
-    for given in (None, 3):
-        with pytest.raises(kvedit.Error, match="kvedit.profile: .* where a str is wanted"):
-            _capture.Options.of({"kvedit.profile": given})
+@pytest.mark.parametrize("of", BOTH)
+@pytest.mark.parametrize("name", ["path", "kvedit_path", "kvedit-path", "KVEDIT.PATH", "kvedit.Path", "Path"])
+def test_options_by_another_name(of, name):
+    """A folder that is not used, because its option was passed over, is missed too late."""
+    with pytest.raises(kvedit.Error, match=f"^{name} is no option; did you mean kvedit.path.$") as raised:
+        of.of({name: "/tmp"})
+    assert raised.value.where == name
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("unwritten-bytes", "kvedit.unwritten_bytes"), ("threads", "kvedit.threads"),
+     ("model", "kvedit.model"), ("kvedit_verify", "kvedit.verify")],
+)  # fmt: skip
+def test_options_of_the_store_by_another_name(name, meant):
+    with pytest.raises(kvedit.Error, match=f"did you mean {meant}.$"):
+        Options.of({name: 1})
+
+
+@pytest.mark.parametrize("of", BOTH)
+def test_options_of_others(of):
+    for name in ("lmcache.mp.port", "connectors", "lmcache.path", "my_path", "profile.path", 3):
+        assert of.of({name: 1}) == of.of({})
+
+
+@pytest.mark.parametrize("given", [None, 3, "widescreen", "", "Native", ["native"], b"native"])
+def test_profiles_that_are_none(given):
+    words = "^kvedit.profile: .* where one of native, packed, bytes, lmcache is wanted$"
+    with pytest.raises(kvedit.Error, match=words) as raised:
+        _capture.Options.of({"kvedit.profile": given})
+    assert raised.value.where == "kvedit.profile" and repr(given) in str(raised.value)
+
+
+@pytest.mark.parametrize("profile", ["native", "packed", "bytes", "lmcache"])
+def test_profiles_are_those_of_an_edit(profile, host, qwen):
+    assert _capture.Options.of({"kvedit.profile": profile}).profile == profile
+    assert host.edit(kvedit.Registration.from_json(qwen.text), profile=profile).registration
 
 
 @pytest.mark.parametrize("of", BOTH)

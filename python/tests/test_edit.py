@@ -120,9 +120,8 @@ def test_texts_for_people(host, qwen):
 
 @pytest.mark.parametrize(
     ("options", "where"),
-    [({"profile": "widescreen"}, "profile"), ({"purpose": "fun"}, "purpose"),
-     ({"profile": 3}, "profile"), ({"pass_ungrouped": 1}, "pass_ungrouped")],
-)  # fmt: skip
+    [({"profile": "widescreen"}, "profile"), ({"purpose": "fun"}, "purpose")],
+)
 def test_wrong_options_are_named(host, qwen, options, where):
     with pytest.raises(kvedit.Error) as raised:
         edit(host, qwen, **options)

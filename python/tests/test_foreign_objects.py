@@ -1,10 +1,12 @@
 """Objects of others that are something else than documented, or raise while they are read: that is
 said with its place, and nothing of theirs comes through raw."""
 
+import json
 import sys
 from collections.abc import Mapping
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import kvedit
@@ -16,6 +18,12 @@ from standins import small
 @pytest.fixture(autouse=True)
 def fake_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", standins.fake_torch())
+
+
+def placed(**changes):
+    """As vLLM places layers since 0.30."""
+    fields = {"layers": ["a"], "layer_stride": 0, "block_stride": 4096, "offset": 0}
+    return SimpleNamespace(**{**fields, **changes})
 
 
 def drop_in(config, caches):
@@ -64,9 +72,7 @@ def test_caches_that_are_no_mapping(config, caches):
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize(
     ("config", "words"),
-    [(3, "kv_cache_config: a value of type int without kv_cache_groups where vLLM's"),
-     (SimpleNamespace(), "kv_cache_config: a value of type SimpleNamespace without"),
-     (SimpleNamespace(kv_cache_groups=None), "/groups: None where a list of groups"),
+    [(SimpleNamespace(kv_cache_groups=None), "/groups: None where a list of groups"),
      (SimpleNamespace(kv_cache_groups=3), "/groups: a value of type int where a list of groups"),
      (SimpleNamespace(kv_cache_groups=[None], num_blocks=4), "/groups/0/layers: None does not"),
      (SimpleNamespace(kv_cache_groups=[3], num_blocks=4),
@@ -78,7 +84,15 @@ def test_what_is_no_config(read, config, words):
 
 
 @pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize("names", [None, 3, "a", b"a", {"a": 1}, object()])
+@pytest.mark.parametrize("config", [3, SimpleNamespace(), "config"])
+def test_what_has_no_groups(read, config):
+    words = "^kv_cache_config: a value of type .* without kv_cache_groups where vLLM's KVCacheConfig"
+    with pytest.raises(TypeError, match=words):
+        read(config, small()[1])
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("names", [None, 3, "a", b"a", {"a": 1}, {"a"}, object()])
 def test_names_of_layers_that_are_no_list(read, names):
     config, caches = small()
     config.kv_cache_groups[0].layer_names = names
@@ -109,15 +123,44 @@ def test_specs_of_a_wrapper_that_are_no_dict(read, specs):
     ("tensors", "words"),
     [(3, "/placements: a value of type int where a list .kv_cache_tensors. is wanted"),
      ("x", "/placements: a value of type str where a list"),
-     ([SimpleNamespace(block_stride=4096, layers=3)], "/placements/0/layers: a value of type int"),
-     ([SimpleNamespace(block_stride=4096, layers="a")], "/placements/0/layers: a value"),
-     ([SimpleNamespace(block_stride=4096, shared_by=None)], "/placements/0/layers: None where")],
+     ("", "/placements: a value of type str where a list"),
+     (0, "/placements: a value of type int where a list"),
+     ({}, "/placements: a value of type dict where a list"),
+     ([None], "/placements/0: None without layers and without shared_by where vLLM's KVCacheTensor"),
+     (["x"], "/placements/0: a value of type str without layers"),
+     ([SimpleNamespace(block_stride=4096)], "/placements/0: a value of type SimpleNamespace without"),
+     ([placed(layers=3)], "/placements/0/layers: a value of type int"),
+     ([placed(layers="am")], "/placements/0/layers: a value of type str"),
+     ([placed(layers=None)], "/placements/0/layers: None where a list of str"),
+     ([placed(layers={"a"})], "/placements/0/layers: a value of type set where a list of str"),
+     ([placed(), placed(layers=[3])], "/placements/1/layers/0: a value of type int"),
+     ([placed(block_stride=None)], "/placements/0/block_stride: None where an int"),
+     ([placed(block_stride="4096")], "/placements/0/block_stride: a value of type str where an int"),
+     ([placed(block_stride=0)], "/placements/0/block_stride: 0 .* all blocks of its layers"),
+     ([placed(), placed(block_stride=False)], "/placements/1/block_stride: a value of type bool"),
+     ([placed(layer_stride=None)], "/placements/0/layer_stride: None where an int"),
+     ([SimpleNamespace(layers=["a"], layer_stride=0, offset=0)], "/placements/0/block_stride: a value"),
+     ([SimpleNamespace(layers=["a"], block_stride=4096, offset=0)], "/placements/0/layer_stride: a val"),
+     ([SimpleNamespace(block_stride=4096, shared_by=None)], "/placements/0/layers: None where"),
+     ([SimpleNamespace(block_stride=0, shared_by="am")], "/placements/0/layers: a value of type str"),
+     ([SimpleNamespace(shared_by=None)], "/placements/0/layers: None where"),
+     ([SimpleNamespace(shared_by=["a"]), SimpleNamespace(shared_by=["a"], block_stride="x")],
+      "/placements/1/block_stride: a value of type str")],
 )  # fmt: skip
 def test_placements_that_are_none(read, tensors, words):
+    """Each is numbered as in `kv_cache_tensors`, also behind those that place nothing."""
     config, caches = small()
     config.kv_cache_tensors = tensors
-    with pytest.raises(kvedit.Error, match="^" + words):
+    with pytest.raises(kvedit.Error, match="^" + words) as raised:
         read(config, caches)
+    assert words.startswith(raised.value.where + ":")
+
+
+@pytest.mark.parametrize("tensors", [None, [], ()])
+def test_no_placements_at_all(tensors):
+    config, caches = small()
+    config.kv_cache_tensors = tensors
+    assert "placements" in kvedit.Registration.from_vllm(config, caches).to_json()
 
 
 ERRORS = [RuntimeError("boom"), NotImplementedError("boom"), KeyError("boom"), TypeError("boom"),
@@ -220,6 +263,11 @@ def test_a_mapping_that_raises():
         result.address_map("a", Unreadable())
 
 
+def engine(**configs):
+    """The least that can be told of one."""
+    return SimpleNamespace(**{"parallel_config": SimpleNamespace(tensor_parallel_size=1), **configs})
+
+
 class Raises:
     def __getattr__(self, name):
         raise RuntimeError(f"boom: {name}")
@@ -227,16 +275,43 @@ class Raises:
 
 @pytest.mark.parametrize(
     "config",
-    [Raises(), SimpleNamespace(model_config=Raises()), SimpleNamespace(cache_config=Raises()),
-     SimpleNamespace(parallel_config=Raises()), SimpleNamespace(compilation_config=Raises()),
-     SimpleNamespace(compilation_config=SimpleNamespace(static_forward_context={"a": Raises()})),
-     SimpleNamespace(compilation_config=SimpleNamespace(static_forward_context=["a"])),
-     SimpleNamespace(cache_config=SimpleNamespace(get_resolved_kv_cache_layout=lambda: 1 / 0))],
+    [Raises(), engine(model_config=Raises()), engine(cache_config=Raises()),
+     engine(parallel_config=Raises()), engine(compilation_config=Raises()),
+     engine(compilation_config=SimpleNamespace(static_forward_context={"a": Raises()})),
+     engine(compilation_config=SimpleNamespace(static_forward_context=["a"])),
+     engine(cache_config=SimpleNamespace(get_resolved_kv_cache_layout=lambda: 1 / 0))],
     ids=range(8),
 )  # fmt: skip
 def test_what_an_engine_s_config_raises(config):
     with pytest.raises(kvedit.Error, match="^vllm_config: a value of type .* raises"):
         kvedit.Registration.from_vllm(*small(), vllm_config=config)
+
+
+@pytest.mark.parametrize("name", ["tensor", "pipeline", "decode_context", "prefill_context"])
+@pytest.mark.parametrize("size", ["2", 2.0, True, [2], object()])
+def test_sizes_that_are_no_numbers(name, size):
+    """Taken for 1 they would give other blocks the same name."""
+    config = engine()
+    setattr(config.parallel_config, f"{name}_parallel_size", size)
+    with pytest.raises(kvedit.Error, match=f"^vllm_config.parallel_config.{name}_parallel_size: a value"):
+        kvedit.Registration.from_vllm(*small(), vllm_config=config)
+
+
+def test_a_config_of_no_sizes():
+    for wrong in (3, SimpleNamespace()):
+        with pytest.raises(kvedit.Error, match="^vllm_config.parallel_config: .* without tensor_para"):
+            kvedit.Registration.from_vllm(*small(), vllm_config=engine(parallel_config=wrong))
+    with pytest.raises(TypeError, match="^vllm_config: .* without parallel_config where"):
+        kvedit.Registration.from_vllm(*small(), vllm_config=engine(parallel_config=None))
+
+
+def test_sizes_of_any_kind_of_number():
+    config = engine()
+    config.parallel_config.tensor_parallel_size = np.int64(2)
+    config.parallel_config.cp_kv_cache_interleave_size = None
+    config.parallel_config.dcp_kv_cache_interleave_size = 4
+    made = json.loads(kvedit.Registration.from_vllm(*small(), vllm_config=config).to_json())
+    assert (made["parallel"]["tp"], made["parallel"]["cp_interleave"]) == (2, 4)
 
 
 def test_what_the_engine_s_parallel_state_raises(monkeypatch):

@@ -92,7 +92,8 @@ def test_the_layout_is_asked_of_the_config(qwen):
     assert make(config, caches).layout == ""
     assert make(config, caches, layout=KVCacheLayout.LBNHC).layout == "LBNHC"
     asked = SimpleNamespace(
-        cache_config=SimpleNamespace(get_resolved_kv_cache_layout=lambda: KVCacheLayout.LBNHC)
+        parallel_config=SimpleNamespace(tensor_parallel_size=1),
+        cache_config=SimpleNamespace(get_resolved_kv_cache_layout=lambda: KVCacheLayout.LBNHC),
     )
     assert make(config, caches, vllm_config=asked).layout == "LBNHC"
     config.kv_cache_layout = "BLNHC"
@@ -111,7 +112,8 @@ def test_the_layout_is_asked_of_the_config(qwen):
 def test_a_layout_is_named_as_the_user_knows_it(layout, words):
     config, caches = small()
     asked = SimpleNamespace(
-        cache_config=SimpleNamespace(get_resolved_kv_cache_layout=lambda: layout)
+        parallel_config=SimpleNamespace(tensor_parallel_size=1),
+        cache_config=SimpleNamespace(get_resolved_kv_cache_layout=lambda: layout),
     )
     of_config = SimpleNamespace(**vars(config), kv_cache_layout=layout)
     resolved = "vllm_config.cache_config.get_resolved_kv_cache_layout()"
@@ -123,6 +125,8 @@ def test_a_layout_is_named_as_the_user_knows_it(layout, words):
         ("layout_hints['kv_layout']",
          lambda: apply_kv_cache_group_edits(config, caches, {"kv_layout": layout})),
     ):  # fmt: skip
+        if called == "layout" and not isinstance(layout, str):
+            continue  # an argument of the wrong kind
         with pytest.raises(kvedit.Error) as raised:
             call()
         assert raised.value.where == called
@@ -199,7 +203,6 @@ class Raises:
 @pytest.mark.parametrize(
     ("change", "where"),
     [
-        (without("kv_cache_groups"), "kv_cache_config"),
         (without("num_blocks"), "/num_blocks"),
         (lambda config, caches: setattr(config, "num_blocks", "4"), "/num_blocks"),
         (lambda config, caches: setattr(config, "num_blocks", 1 << 64), "/num_blocks"),
@@ -320,7 +323,10 @@ def quantised(cache_dtype, frozen, **changes):
         config.kv_cache_groups[0].kv_cache_spec = cls(**spec.__dict__)
     caches = {"a": standins.Tensor(standins.Storage(4 * 2048), "uint8", (4, 2, 16, 64),
                                    (2048, 1024, 64, 1))}  # fmt: skip
-    engine = SimpleNamespace(cache_config=SimpleNamespace(cache_dtype=cache_dtype))
+    engine = SimpleNamespace(
+        parallel_config=SimpleNamespace(tensor_parallel_size=1),
+        cache_config=SimpleNamespace(cache_dtype=cache_dtype),
+    )
     return kvedit.Registration.from_vllm(config, caches, vllm_config=engine)
 
 
@@ -343,7 +349,10 @@ def test_a_spec_that_names_its_format_is_believed():
 
 def test_elements_of_a_plain_dtype_have_no_other_format(host):
     config, caches = small()
-    engine = SimpleNamespace(cache_config=SimpleNamespace(cache_dtype="bfloat16"))
+    engine = SimpleNamespace(
+        parallel_config=SimpleNamespace(tensor_parallel_size=1),
+        cache_config=SimpleNamespace(cache_dtype="bfloat16"),
+    )
     told = kvedit.Registration.from_vllm(config, caches, vllm_config=engine)
     assert told.to_json() == kvedit.Registration.from_vllm(config, caches).to_json()
 

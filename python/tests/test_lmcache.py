@@ -245,6 +245,42 @@ def test_groups_that_cannot_be_served_are_refused_in_one_error():
     lmcache.validate_kv_cache_groups(config)
 
 
+def last_line(config, caches, hints):
+    with pytest.raises(kvedit.Error) as raised:
+        lmcache.apply_kv_cache_group_edits(config, caches, hints)
+    *problems, last = str(raised.value).split("\n")
+    assert len(problems) == 1 + sum(each.severity == "error" for each in raised.value.problems)
+    return last
+
+
+def test_who_serves_a_model_is_told_what_to_do_once(monkeypatch):
+    """Profiles and page maps are no remedy for the user of a command line."""
+    for name in ("llama-lhbnc", "kv-tuple-two-allocations", "live-v0320-gemma3"):
+        last = last_line(*live(GIVEN[name].facts, "cuda:0"))
+        for way in ("--block-size", "VLLM_KV_CACHE_LAYOUT", "without LMCache", "StoreConnector"):
+            assert way in last, name
+    config, caches, hints = live(GIVEN["llama-3.1-8b-block16-nhd"].facts)
+    config.num_blocks += 1  # no connector can help
+    last = last_line(config, caches, hints)
+    assert "without LMCache" in last and "CaptureConnector" in last
+    assert "StoreConnector" not in last and "--block-size" not in last
+    with pytest.raises(kvedit.Error) as raised:
+        lmcache.validate_kv_cache_groups(live(GIVEN["qwen3.5-0.8b-mode-none"].facts)[0])
+    assert str(raised.value).count("without LMCache") == 1
+    for line in lmcache._FOR_THE_SHAPE, lmcache._FOR_THE_FACTS:
+        assert HEADING in line
+
+
+HEADING = "When kvedit refuses"
+
+
+def test_the_documents_have_what_the_refusals_point_to():
+    docs = Path(__file__).resolve().parents[2] / "docs" / "lmcache.md"
+    if not docs.exists():
+        pytest.skip("no clone")
+    assert f"### {HEADING}\n" in docs.read_text()
+
+
 def test_a_layer_that_is_not_registered_is_a_value_error():
     config, caches, hints = live(GIVEN["llama-3.1-8b-block16-nhd"].facts)
     gone = next(iter(caches))

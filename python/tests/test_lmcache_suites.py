@@ -160,7 +160,8 @@ OTHER_BYTES = {"block-count", "not-tiled", "bad-geometry"}
 
 
 def codes(error):
-    return {each.code for each in error.problems}
+    """Of the reasons: what is warned of beside them is none."""
+    return {each.code for each in error.problems if each.severity == "error"}
 
 
 def elements(view):

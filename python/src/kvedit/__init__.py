@@ -5,7 +5,8 @@
     result = host.edit(registration)
     result.raise_for_problems()
     views = result.views(kv_caches)            # one entry of the block axis is one block id
-    result.pages["model.layers.3.self_attn.attn"].addresses([0, 7])
+    pages = result.pages["model.layers.3.self_attn.attn"]
+    pages.addresses([0, 7], result.bases(kv_caches))
 
 Nothing here imports torch or numpy before a call needs it.
 """

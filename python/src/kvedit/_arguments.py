@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -65,13 +66,51 @@ def _items(name: str, given: object, of: str) -> Iterable[object]:
 
 
 def path(name: str, given: object) -> str:
-    """One path, as text."""
+    """One path, as text, that can be that of a file."""
     if not isinstance(given, (str, os.PathLike)):
         raise wrong(name, given, "a path (str or os.PathLike)")
     found: str | bytes = os.fspath(given)
     if not isinstance(found, str):
         raise wrong(name, found, "a path of str")
+    flaw = _flaw_of(found)
+    if flaw:
+        raise Error(f"{name}: {found!r} is no path that a file can have: {flaw}", name)
     return found
+
+
+def _flaw_of(path: str) -> str:
+    if not path:
+        return "it is empty"
+    if "\0" in path:
+        return f"it has a NUL character, at {path.index(chr(0))}"
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as error:
+        return f"it has half a surrogate pair, at {error.start}"
+    return ""
+
+
+def text(name: str, given: object) -> str:
+    if not isinstance(given, str):
+        raise wrong(name, given, "a str")
+    return given
+
+
+def integer(name: str, given: object, wanted: str) -> int:
+    """Also of numpy's kinds; no bool."""
+    try:
+        if not isinstance(given, bool):
+            return operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    raise wrong(name, given, wanted)
+
+
+def switch(name: str, given: object) -> bool:
+    """Neither 0 nor "no" is one."""
+    if not isinstance(given, bool):
+        raise wrong(name, given, "True or False")
+    return given
 
 
 def paths(name: str, given: object) -> list[str]:
@@ -83,9 +122,7 @@ def texts(name: str, given: object) -> list[str]:
     """A list of str; a lone str is no list of its letters."""
     found: list[str] = []
     for at, each in enumerate(_items(name, given, "str")):
-        if not isinstance(each, str):
-            raise wrong(f"{name}[{at}]", each, "a str")
-        found.append(each)
+        found.append(text(f"{name}[{at}]", each))
     return found
 
 

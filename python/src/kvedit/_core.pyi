@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any, TypeAlias, final
 
 __version__: str
+profiles: tuple[str, ...]
 
 def printable(text: str, /) -> str: ...
 
@@ -22,7 +23,7 @@ def make_spec(
 ) -> Spec: ...
 
 _Group: TypeAlias = tuple[Sequence[str], Spec, dict[str, Spec], bool, bool, bool, str, int | None]
-_Placement: TypeAlias = tuple[Sequence[str], int, int, int]
+_Placement: TypeAlias = tuple[Sequence[str], int, int, int, int]
 _Facts: TypeAlias = tuple[
     str,
     str,

@@ -42,7 +42,15 @@ def _core_of(registration: Registration) -> _core.Registration:
     return registration._core
 
 
-def _check_rows(profile: str, recurrent_rows: str) -> None:
+def _check_choices(
+    profile: str, purpose: str, pass_ungrouped: bool, recurrent_rows: str
+) -> None:
+    if not (isinstance(profile, str) and isinstance(purpose, str)
+            and isinstance(pass_ungrouped, bool) and isinstance(recurrent_rows, str)):  # fmt: skip
+        _arguments.text("profile", profile)
+        _arguments.text("purpose", purpose)
+        _arguments.switch("pass_ungrouped", pass_ungrouped)
+        _arguments.text("recurrent_rows", recurrent_rows)
     if recurrent_rows == "page" and profile != "lmcache":
         raise Error(
             f"recurrent_rows: 'page' goes with profile 'lmcache', and profile is {profile!r}",
@@ -79,7 +87,8 @@ class Host:
         environment: bool = False,
         log: Log | None = None,
     ) -> None:
-        if standard_rules_dir is not None and standard_rules is False:
+        _arguments.switch("standard_rules", standard_rules)
+        if standard_rules_dir is not None and not standard_rules:
             raise Error(
                 "standard_rules_dir: given, and standard_rules is False; leave one of them out",
                 "standard_rules_dir",
@@ -96,7 +105,7 @@ class Host:
                 _arguments.texts("required_packs", required_packs),
                 standard_rules,
                 folder,
-                environment,
+                _arguments.switch("environment", environment),
             ),
             _to_callable(log),
         )
@@ -121,7 +130,7 @@ class Host:
         A wrong registration raises nothing: ask ``result.ok`` or call ``raise_for_problems``.
         """
         given = _core_of(registration)
-        _check_rows(profile, recurrent_rows)
+        _check_choices(profile, purpose, pass_ungrouped, recurrent_rows)
         core = self._core.edit(given, profile, purpose, pass_ungrouped, recurrent_rows)
         return Result._of(core, registration)
 
@@ -141,7 +150,7 @@ class Host:
 
         Gives the result and its views; no views when the result is not ok. Imports torch.
         """
-        _check_rows(profile, recurrent_rows)
+        _check_choices(profile, purpose, pass_ungrouped, recurrent_rows)
         facts = facts_of(kv_cache_config, kv_caches, layout, vllm_config, None)
         torch = sys.modules.get("torch") or import_module("torch")
         registration, result, views = self._core.edit_live(

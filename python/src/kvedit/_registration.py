@@ -53,7 +53,8 @@ class Registration:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Reads a file of ``kvedit.registration/1``; what the file system raises comes through."""
+        """Reads a file of ``kvedit.registration/1``. Raises `Error` for what it says, ``OSError`` as
+        `open` does where it cannot be read."""
         with open(_arguments.path("path", path), "rb") as file:
             return cls.from_json(file.read())
 
@@ -78,9 +79,11 @@ class Registration:
         vllm_config: vLLM's ``VllmConfig``: adds parallel sizes, model name and attention backends.
         engine_version: vLLM's version when it is not the one that is loaded.
 
-        Touches no tensor memory and needs no torch of its own. Raises `Error` with the JSON pointer
-        of what cannot be read.
+        Touches no tensor memory and needs no torch of its own. Raises ``TypeError`` for arguments
+        that are something else, `Error` with the JSON pointer of what in them cannot be read.
         """
+        if engine_version is not None:
+            _arguments.text("engine_version", engine_version)
         facts = facts_of(kv_cache_config, kv_caches, layout, vllm_config, engine_version)
         return cls._of(build_registration(facts))
 

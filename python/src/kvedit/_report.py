@@ -97,7 +97,8 @@ class PageMap:
         self, block_ids: npt.ArrayLike, bases: Mapping[str, int] | None = None
     ) -> npt.NDArray[np.void]:
         """``AddressMap.extents`` of this layer alone: address, length and storage of every run of
-        bytes of the blocks. Addresses are offsets into the storage when ``bases`` are not given."""
+        bytes of the blocks. Without ``bases`` an address is an offset into its storage: add where
+        the storage begins, or give `Result.bases`."""
         return self._result.address_map(self._layer, bases).extents(block_ids)
 
 

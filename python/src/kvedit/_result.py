@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import operator
+from collections.abc import Iterable, Mapping, Set
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -14,8 +14,6 @@ from ._errors import Error, Problem
 from ._report import Group, Layer, PageMap, Part, Tried, View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from ._core import Result as Core
     from ._registration import Registration
 
@@ -23,10 +21,7 @@ __all__ = ["Group", "Layer", "PageMap", "Part", "Result", "Tried", "View"]
 
 
 def _address(storage: str, given: object) -> int:
-    try:
-        address = operator.index(given)  # type: ignore[arg-type]
-    except TypeError:
-        raise _arguments.wrong(f"bases[{storage!r}]", given, "an address (int)") from None
+    address = _arguments.integer(f"bases[{storage!r}]", given, "an address (int)")
     if not 0 <= address < 1 << 64:
         raise Error(f"bases[{storage!r}]: {address} is no address of 64 bits", "bases")
     return address
@@ -145,13 +140,13 @@ class Result:
         """From block ids to addresses.
 
         layers: a layer, layers of one group in storing order, or the number of a group: all its
-            layers that have pages.
+            layers that have pages. At least one.
         bases: address of each storage (`bases`); addresses are offsets into the storage without.
         order: ``layer_major`` (layer, part, block, range) or ``block_major`` (block, layer, part,
             range).
         """
         self.raise_for_problems()
-        if order not in ("layer_major", "block_major"):
+        if _arguments.text("order", order) not in ("layer_major", "block_major"):
             raise Error(f"order: {order!r} is neither layer_major nor block_major", "order")
         addresses: list[int] | None = None
         if bases is not None:
@@ -165,21 +160,34 @@ class Result:
         return AddressMap._of(self._core.address_map(numbers, addresses, order == "block_major"))
 
     def _numbers(self, layers: str | int | Iterable[str]) -> list[int]:
-        if isinstance(layers, int) and not isinstance(layers, bool):
-            chosen = [name for name, pages in self.pages.items() if self.layers[name].group == layers]
-            if not chosen:
-                raise Error(f"group {layers}: no layer of it has pages", f"group {layers}")
-        elif isinstance(layers, str):
+        wanted = "a layer, a list of layers or the number of a group"
+        if isinstance(layers, str):
             chosen = [layers]
-        elif isinstance(layers, bytes):
-            raise _arguments.wrong("layers", layers, "a str, a list of str or the number of a group")
+        elif not isinstance(layers, Iterable):
+            chosen = self._of_group(_arguments.integer("layers", layers, wanted))
+        elif hasattr(layers, "__array__") or isinstance(layers, (bytes, Mapping, Set)):  # of no order
+            raise _arguments.wrong("layers", layers, wanted)
         else:
             chosen = _arguments.texts("layers", layers)
+            if not chosen:
+                raise Error(f"layers: none is given; give {wanted}", "layers")
         at = {name: number for number, name in reversed(list(enumerate(self._core.layer_names)))}
         for name in chosen:
             if name not in at:
                 raise Error(f"layer {name}: the registration has no such layer", f"layer {name}")
         return [at[name] for name in chosen]
+
+    def _of_group(self, number: int) -> list[str]:
+        """Its layers that have pages."""
+        groups = self.groups
+        if not 0 <= number < len(groups):
+            there = f"there are 0 to {len(groups) - 1}" if groups else "there is none"
+            raise Error(f"layers: {number} is no group; {there}", "layers")
+        chosen = [name for name in self.pages if self.layers[name].group == number]
+        if not chosen:
+            where, outcome = f"group {number}", groups[number].outcome
+            raise Error(f"{where}: it is {outcome}, no layer of it has pages", where)
+        return chosen
 
     def report(self) -> dict[str, Any]:
         """The whole report (``kvedit.report/1``), anew with every call."""
@@ -192,10 +200,10 @@ class Result:
 
     def explain(self, layer: str | None = None, *, colours: bool = False) -> str:
         """The report for people; or all about one layer, with what every rule said."""
-        if not isinstance(colours, bool):
-            raise _arguments.wrong("colours", colours, "a bool")
+        _arguments.switch("colours", colours)
         if layer is None:
             return self._core.explain(colours)
+        _arguments.text("layer", layer)
         return self._core.explain_layer(layer, colours)
 
     def _report(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -56,10 +56,14 @@ def facts_of(
     _arguments.mapping("kv_caches", kv_caches, "a dict of layer to tensors")
     model, parallel, backends, cache_dtype = _NO_ENGINE
     if vllm_config is not None:
-        model, parallel, backends, cache_dtype = _arguments.read(
-            "vllm_config", vllm_config, _engine, kv_caches
-        )
-    groups, num_blocks, placements = _arguments.read("kv_cache_config", kv_cache_config, _head_of)
+        engine = _arguments.read("vllm_config", vllm_config, _engine, kv_caches)
+        if engine is None:
+            raise _without("vllm_config", vllm_config, "parallel_config", "VllmConfig")
+        model, parallel, backends, cache_dtype = engine
+    head = _arguments.read("kv_cache_config", kv_cache_config, _head_of)
+    if head is None:
+        raise _without("kv_cache_config", kv_cache_config, "kv_cache_groups", "KVCacheConfig")
+    groups, num_blocks, placements = head
     return (
         "vllm",
         _loaded_version() if engine_version is None else engine_version,
@@ -74,18 +78,20 @@ def facts_of(
     )
 
 
+def _without(name: str, given: Any, attribute: str, wanted: str) -> TypeError:
+    kind = _arguments.kind(given)
+    return TypeError(f"{name}: {kind} without {attribute} where vLLM's {wanted} is wanted")
+
+
 def _items(kv_caches: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return list(kv_caches.items())
 
 
-def _head_of(kv_cache_config: Any) -> tuple[Sequence[Any], int, list[_Placement]]:
+def _head_of(kv_cache_config: Any) -> tuple[Sequence[Any], int, list[_Placement]] | None:
+    """None: it is something else."""
     groups = getattr(kv_cache_config, "kv_cache_groups", _MISSING)
     if groups is _MISSING:
-        raise Error(
-            f"kv_cache_config: {_arguments.kind(kv_cache_config)} without kv_cache_groups where "
-            "vLLM's KVCacheConfig is wanted",
-            "kv_cache_config",
-        )
+        return None
     if not isinstance(groups, (list, tuple)):
         raise _arguments.refused("/groups", groups, "a list of groups")
     num_blocks = getattr(kv_cache_config, "num_blocks", _MISSING)
@@ -102,10 +108,14 @@ def _loaded_version() -> str:
 _NO_ENGINE: _Engine = "", (1, 1, 1, 1, 1), {}, ""
 
 
-def _engine(vllm_config: Any, kv_caches: Mapping[str, Any]) -> _Engine:
+def _engine(vllm_config: Any, kv_caches: Mapping[str, Any]) -> _Engine | None:
+    """None: it is something else. Without parallel sizes other blocks would have the same name."""
+    config = getattr(vllm_config, "parallel_config", None)
+    if config is None:
+        return None
     return (
         _model_of(vllm_config),
-        _parallel_of(vllm_config),
+        _parallel_of(config),
         _backends_of(vllm_config, kv_caches),
         _cache_dtype_of(vllm_config),
     )
@@ -118,6 +128,8 @@ def _model_of(vllm_config: Any) -> str:
 
 def _layout_of(layout: Any, kv_cache_config: Any, vllm_config: Any) -> str:
     if layout is not None:
+        if not isinstance(layout, (str, Enum)):
+            raise _arguments.wrong("layout", layout, "the name of a layout, or an enum with one,")
         return layout_name(layout, "layout")
     layout = _arguments.read("kv_cache_config", kv_cache_config, getattr, "kv_cache_layout", None)
     if layout is not None:
@@ -153,25 +165,35 @@ def layout_name(given: Any, called: str) -> str:
     raise Error(f"{called}: {name!r} is no known layout; {hint}{known}", called)
 
 
-def _parallel_of(vllm_config: Any) -> _Parallel:
-    config = getattr(vllm_config, "parallel_config", None)
-    if config is None:
-        return 1, 1, 1, 1, 1
-
-    def size(*names: str) -> int:
-        for name in names:
-            value = getattr(config, name, None)
-            if isinstance(value, int):
-                return value
-        return 1
-
+def _parallel_of(config: Any) -> _Parallel:
+    """1 for what a version does not have yet."""
+    tp = getattr(config, "tensor_parallel_size", None)
+    pp = getattr(config, "pipeline_parallel_size", None)
+    dcp = getattr(config, "decode_context_parallel_size", None)
+    pcp = getattr(config, "prefill_context_parallel_size", None)
+    interleave = getattr(config, "cp_kv_cache_interleave_size", None)
+    if interleave is None:
+        interleave = getattr(config, "dcp_kv_cache_interleave_size", None)
+    if tp is pp is dcp is pcp is interleave is None:
+        place, kind = "vllm_config.parallel_config", _arguments.kind(config)
+        raise Error(f"{place}: {kind} without tensor_parallel_size where vLLM's is wanted", place)
     return (
-        size("tensor_parallel_size"),
-        size("pipeline_parallel_size"),
-        size("decode_context_parallel_size"),
-        size("prefill_context_parallel_size"),
-        size("cp_kv_cache_interleave_size", "dcp_kv_cache_interleave_size"),
+        _size(tp, "tensor_parallel_size"),
+        _size(pp, "pipeline_parallel_size"),
+        _size(dcp, "decode_context_parallel_size"),
+        _size(pcp, "prefill_context_parallel_size"),
+        _size(interleave, "cp_kv_cache_interleave_size"),
     )
+
+
+def _size(given: Any, name: str) -> int:
+    if type(given) is int:
+        return given
+    if given is None:
+        return 1
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise _arguments.refused(f"vllm_config.parallel_config.{name}", given, "an int")
+    return int(given)
 
 
 def _backends_of(vllm_config: Any, kv_caches: Mapping[str, Any]) -> dict[str, str]:
@@ -232,7 +254,7 @@ def _names(given: Any, where: str) -> Sequence[str]:
     """Of layers; what is no str in a list of them is found by the core."""
     if isinstance(given, (list, tuple)):
         return given
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+    if isinstance(given, (str, bytes, Mapping, Set)) or not isinstance(given, Iterable):
         raise _arguments.refused(where, given, "a list of str")
     return list(given)
 
@@ -395,24 +417,58 @@ def _other(value: Any, depth: int) -> object:
 
 
 def _placements(kv_cache_config: Any) -> list[_Placement]:
-    """Of 0.30 and later `layers`, `layer_stride`, `block_stride`, `offset`; before that `shared_by`:
-    every layer at one place, and a block stride of 0 (or none) where nothing is placed."""
-    tensors = getattr(kv_cache_config, "kv_cache_tensors", None) or ()
+    tensors = getattr(kv_cache_config, "kv_cache_tensors", None)
+    if tensors is None:
+        return []
     if not isinstance(tensors, (list, tuple)):
         raise _arguments.refused("/placements", tensors, "a list (kv_cache_tensors)")
     placed: list[_Placement] = []
-    tensor: Any = None
+    at, tensor = -1, None
     try:
-        for tensor in tensors:
-            block_stride = getattr(tensor, "block_stride", None)
-            if block_stride is None or block_stride == 0:
-                continue
-            layers: Any = getattr(tensor, "layers", None)
-            layer_stride = getattr(tensor, "layer_stride", 0)
-            if layers is None:
-                layers, layer_stride = getattr(tensor, "shared_by", ()), 0
-            names = list(_names(layers, f"/placements/{len(placed)}/layers"))
-            placed.append((names, getattr(tensor, "offset", 0), layer_stride, block_stride))
+        for at, tensor in enumerate(tensors):
+            layers = getattr(tensor, "layers", _MISSING)
+            if layers is not _MISSING:
+                placed.append(_placement(at, tensor, layers))
+            elif hasattr(tensor, "shared_by"):
+                _add_shared(at, tensor, placed)
+            else:
+                raise _no_placement(at, tensor)
     except Exception as error:
-        raise _arguments.unreadable(f"/placements/{len(placed)}", tensor, error)
+        raise _arguments.unreadable(f"/placements/{at}", tensor, error)
     return placed
+
+
+def _placement(at: int, tensor: Any, layers: Any) -> _Placement:
+    """Of 0.30 and later."""
+    names = _names(layers, f"/placements/{at}/layers")
+    block_stride = getattr(tensor, "block_stride", _MISSING)
+    layer_stride = getattr(tensor, "layer_stride", _MISSING)
+    if block_stride is _MISSING or layer_stride is _MISSING:
+        name = "block_stride" if block_stride is _MISSING else "layer_stride"
+        _needed(tensor, name, f"/placements/{at}/{name}")
+    if block_stride == 0 and block_stride is not False:
+        where = f"/placements/{at}/block_stride"
+        raise Error(
+            f"{where}: 0 puts all blocks of its layers at one place; give the bytes from a block to "
+            "the next (before vLLM 0.30, with shared_by, 0 stands for no placement)",
+            where,
+        )
+    return names, getattr(tensor, "offset", 0), layer_stride, block_stride, at
+
+
+def _add_shared(at: int, tensor: Any, placed: list[_Placement]) -> None:
+    """Until 0.29: every layer at one place, and a block stride of 0 (or none) where the tensor is its
+    layers' own and nothing is placed."""
+    names = _names(tensor.shared_by, f"/placements/{at}/layers")
+    block_stride = getattr(tensor, "block_stride", None)
+    if block_stride is not None and block_stride != 0:
+        placed.append((names, getattr(tensor, "offset", 0), 0, block_stride, at))
+
+
+def _no_placement(at: int, tensor: Any) -> Error:
+    where = f"/placements/{at}"
+    return Error(
+        f"{where}: {_arguments.kind(tensor)} without layers and without shared_by where vLLM's "
+        "KVCacheTensor is wanted",
+        where,
+    )

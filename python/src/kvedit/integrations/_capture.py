@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import Error, Host, Registration, Result, _arguments
+from .._core import profiles
 from ._folders import write_whole
-from ._options import folder, known, text
+from ._options import choice, folder, known
 
 if TYPE_CHECKING:
     import logging
@@ -26,9 +27,10 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, extra: Mapping[str, Any]) -> Options:
+        """Raises `kvedit.Error` with the name of what cannot be, or is no option."""
         known(extra, _NAMES)
         return cls(
-            folder(extra, "kvedit.path", DEFAULT_FOLDER), text(extra, "kvedit.profile", "native")
+            folder(extra, "kvedit.path", DEFAULT_FOLDER), choice(extra, "kvedit.profile", profiles)
         )
 
 
@@ -57,7 +59,7 @@ def rank_suffix(vllm_config: Any) -> str:
 def capture(
     kv_cache_config: Any, kv_caches: Mapping[str, Any], vllm_config: Any, options: Options
 ) -> Captured:
-    """Facts and report of one worker. Raises `kvedit.Error` or ``OSError``."""
+    """Facts and report of one worker. Raises `kvedit.Error`, ``TypeError`` or ``OSError``."""
     registration = Registration.from_vllm(kv_cache_config, kv_caches, vllm_config=vllm_config)
     os.makedirs(options.folder, exist_ok=True)
     suffix = _arguments.read("vllm_config", vllm_config, rank_suffix)
@@ -79,7 +81,7 @@ def capture_and_tell(
     """The same where nothing may go wrong: what does is logged, and the engine goes on."""
     try:
         captured = capture(kv_cache_config, kv_caches, vllm_config, options)
-    except (Error, OSError) as error:
+    except (Error, TypeError, OSError) as error:
         logger.error("kvedit: the registration could not be captured: %s", error)
         return None
     logger.info("kvedit: %r; written to %s", captured.result, captured.registration_path)

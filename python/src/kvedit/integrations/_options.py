@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LONGEST_WORD = 256
+_PREFIX = re.compile(r"^kvedit[._-]")
 _WORD = re.compile(r"\w[\w.:@+ -]*(/\w[\w.:@+ -]*)*")
 
 
@@ -21,16 +22,23 @@ def _wrong(name: str, given: object, wanted: str) -> Error:
 
 
 def known(extra: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    """Nothing else of kvedit's may be there; what is of others may."""
-    for name in extra:
-        if str(name).startswith("kvedit.") and name not in names:
-            raise Error(f"{name} is no option; there are {', '.join(names)}", str(name))
+    """Nothing else of kvedit's may be there, nor an option by another name; what is of others may."""
+    for name in map(str, extra):
+        if name in names:
+            continue
+        lower = name.lower()
+        meant = "kvedit." + _PREFIX.sub("", lower).replace("-", "_")
+        if meant in names:
+            raise Error(f"{name} is no option; did you mean {meant}?", name)
+        if lower.startswith("kvedit"):
+            raise Error(f"{name} is no option; there are {', '.join(names)}", name)
 
 
-def text(extra: Mapping[str, Any], name: str, otherwise: str) -> str:
-    given = extra.get(name, otherwise)
-    if not isinstance(given, str):
-        raise _wrong(name, given, "a str")
+def choice(extra: Mapping[str, Any], name: str, choices: tuple[str, ...]) -> str:
+    """One of them; the first where it is not given."""
+    given = extra.get(name, choices[0])
+    if not isinstance(given, str) or given not in choices:
+        raise _wrong(name, given, f"one of {', '.join(choices)}")
     return given
 
 

@@ -58,10 +58,26 @@ def _logger() -> logging.Logger:
     return theirs if theirs is not None else logging.getLogger(__name__)
 
 
+# For who serves a model, and chooses no profile and calls no page map.
+_FOR_THE_SHAPE = (
+    "When you serve a model: try another --block-size, layout (VLLM_KV_CACHE_LAYOUT) or attention "
+    "backend; or serve it without LMCache, or with another connector, such as kvedit's "
+    "StoreConnector. Without KVEDIT_LMCACHE LMCache may take other bytes, or refuse. See "
+    'docs/lmcache.md, "When kvedit refuses"'
+)
+_FOR_THE_FACTS = (
+    "When you serve a model and nothing above can be changed: serve it without LMCache, and capture "
+    "the registration for a bug report (kvedit's CaptureConnector). See docs/lmcache.md, "
+    '"When kvedit refuses"'
+)
+
+
 def _refusal(problems: Iterable[Problem], what: str) -> Error:
     found = tuple(problems)
-    errors = [str(each) for each in found if each.severity == "error"]
-    return Error("\n".join([f"kvedit: {what}:", *errors]), problems=found)
+    errors = [each for each in found if each.severity == "error"]
+    shape = all(each.code == "profile" for each in errors)
+    lines = [f"kvedit: {what}:", *map(str, errors), _FOR_THE_SHAPE if shape else _FOR_THE_FACTS]
+    return Error("\n".join(lines), problems=found)
 
 
 def validate_kv_cache_groups(kv_cache_config: Any) -> None:

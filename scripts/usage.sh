@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# Sourced by the scripts, first of all: nothing is set up for words that they do not know. Wants $root.
+# What is told of a script is the comment that it begins with.
+
+# asked_for_usage ARGUMENT …: tells it and ends when one of them is --help or -h.
+asked_for_usage() {
+  local each
+  for each in "$@"; do
+    if [[ $each == --help || $each == -h ]]; then
+      sed -n '2,${/^#/!q; s/^# \{0,1\}//; p}' "$0"
+      exit 0
+    fi
+  done
+}
+
+# refuse MESSAGE: what cannot be, and what can.
+refuse() {
+  local script
+  script=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
+  printf '%s: %s; --help tells more\n' "${script#"$root/"}" "$1" >&2
+  exit 2
+}
+
+# no_more_than COUNT ARGUMENT …
+no_more_than() {
+  local count=$1
+  shift
+  (($# <= count)) || refuse "'${*:count+1:1}' is one word too many"
+}
+
+# Those that can be built: CMake's, and the user's own.
+presets() {
+  local file
+  for file in "$root"/CMake{,User}Presets.json; do
+    [[ ! -e $file ]] || sed -n '/"buildPresets"/,/]/s/.*"name": *"\([^"]*\)".*/\1/p' "$file"
+  done
+}
+
+# check_preset WORD [WHAT ELSE IT COULD BE]
+check_preset() {
+  local known
+  presets | grep -qxF -e "$1" && return
+  known=$(presets | paste -sd , | sed 's/,/, /g')
+  refuse "'$1' is no preset${2:+ and not $2}; there are $known"
+}
+
+# check_folder WORD MARK: it is begun anew, so that what is in it must be of an earlier run, which left
+# the mark.
+check_folder() {
+  [[ -n $1 && $1 != -* ]] || refuse "'$1' where a folder is wanted"
+  [[ ! -e $1 || -e $1/$2 || -d $1 && -z $(ls -A "$1") ]] ||
+    refuse "'$1' is not empty and not of this script; give another folder"
+}
