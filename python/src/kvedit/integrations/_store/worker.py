@@ -99,7 +99,7 @@ class Worker:
             for number, group in enumerate(layout.groups):
                 if group is not None and group.fingerprint is not None:
                     self._groups[number] = GroupBlocks(result, number, storages)
-        except (Error, OSError) as error:
+        except (Error, TypeError, OSError) as error:
             self._logger.error("kvedit: nothing will be stored or loaded: %s", error)
             return
         self.layout = layout
