@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 import vllm_objects
-from kvedit import _vllm
+from kvedit._vllm import specs
 from kvedit.integrations import lmcache as ours
 from lmcache.integration.vllm import kv_cache_group_edits as theirs
 
@@ -65,7 +65,7 @@ def compare(registration, device, rounds, anew):
                  vllm_objects.caches_of(registration, device, claim=False),
                  vllm_objects.hints_of(registration))  # fmt: skip
     ours._on_cpu = lambda caches: False  # as on a device
-    forget = _vllm._frozen_spec.cache_clear if anew else lambda: None
+    forget = specs._frozen_spec.cache_clear if anew else lambda: None
     pair = theirs.apply_kv_cache_group_edits, ours.apply_kv_cache_group_edits
     for function in pair * 20:
         function(*arguments)
