@@ -388,7 +388,7 @@ def test_installed_before_lmcache_is_imported(theirs):
     assert connector().validate_kv_cache_groups is lmcache.validate_kv_cache_groups
     assert connector().LMCacheMPConnector().register(None, {"a": 1}) == {"a": 1}
     assert edits()._EDITS == ("_MambaUnifiedViewEdit", "_SubpagedMLAAttentionViewEdit")
-    assert "_PatchingLoader" not in type(edits().__loader__).__name__
+    assert "_ReplacingLoader" not in type(edits().__loader__).__name__
     assert edits().__spec__.loader is edits().__loader__
     assert importlib.reload(edits()).apply_kv_cache_group_edits is lmcache.apply_kv_cache_group_edits
 

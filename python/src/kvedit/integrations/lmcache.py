@@ -17,14 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import Error, Host, Problem, Registration, _arguments
 from .._vllm import layout_name
+from ._replaced import Replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from importlib.abc import Loader, MetaPathFinder
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
-else:  # the import system asks for their methods only, and importlib.abc is slow to import
-    Loader = MetaPathFinder = object
 
 __all__ = [
     "apply_kv_cache_group_edits",
@@ -188,88 +184,24 @@ def apply_kv_cache_group_edits(
     return views
 
 
-# --- where LMCache looks them up ---
-
-_OURS = {
-    "apply_kv_cache_group_edits": apply_kv_cache_group_edits,
-    "validate_kv_cache_groups": validate_kv_cache_groups,
-}
-_theirs: dict[str, Any] = {}
-
-
-def _patch(module: ModuleType) -> None:
-    for name, ours in _OURS.items():
-        theirs = getattr(module, name, None)
-        if theirs is not None and theirs is not ours:
-            _theirs[name] = theirs
-            setattr(module, name, ours)
-
-
-class _PatchingLoader(Loader):
-    """The module's own loader; patches what it loaded."""
-
-    def __init__(self, own: Any) -> None:
-        self._own = own
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        made: ModuleType | None = self._own.create_module(spec)
-        return made
-
-    def exec_module(self, module: ModuleType) -> None:
-        spec = module.__spec__
-        if spec is not None:
-            spec.loader = self._own
-        module.__loader__ = self._own
-        self._own.exec_module(module)
-        _patch(module)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._own, name)
-
-
-class _Finder(MetaPathFinder):
-    """Finds nothing itself: asks the others for the two modules, and sees them loaded."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname not in _TARGETS:
-            return None
-        for finder in sys.meta_path:
-            find = getattr(finder, "find_spec", None)
-            spec: ModuleSpec | None = None
-            if finder is not self and find is not None:
-                spec = find(fullname, path, target)
-            if spec is not None:
-                if spec.loader is not None and hasattr(spec.loader, "exec_module"):
-                    spec.loader = _PatchingLoader(spec.loader)
-                return spec
-        return None
-
-
-_finder = _Finder()
+_replaced = Replaced(
+    modules=_TARGETS,
+    functions={
+        "apply_kv_cache_group_edits": apply_kv_cache_group_edits,
+        "validate_kv_cache_groups": validate_kv_cache_groups,
+    },
+)
 
 
 def install() -> None:
     """Puts kvedit's functions under LMCache's connector, now and whenever it is imported. May be
     called often; imports nothing."""
-    if _finder not in sys.meta_path:
-        sys.meta_path.insert(0, _finder)
-    for name in _TARGETS:
-        module = sys.modules.get(name)
-        if module is not None:
-            _patch(module)
+    _replaced.install()
 
 
 def uninstall() -> None:
     """Gives LMCache its own functions back."""
-    if _finder in sys.meta_path:
-        sys.meta_path.remove(_finder)
-    for module in filter(None, map(sys.modules.get, _TARGETS)):
-        for name, theirs in _theirs.items():
-            if getattr(module, name, None) is _OURS[name]:
-                setattr(module, name, theirs)
-    _theirs.clear()
+    _replaced.uninstall()
 
 
 def plugin() -> None:
