@@ -17,7 +17,7 @@ if [[ ${1:-} == --wheel ]]; then
 fi
 no_more_than 1 "$@"
 folder=${1-$root/build/wheel}
-check_folder "$folder" dist
+check_folder "$folder"
 python=${PYTHON:-python3}
 limit=5000000
 passed=0 failed=0
@@ -67,8 +67,8 @@ check_needs() {
 }
 
 "$root/scripts/setup.sh"
-rm -rf "$folder"
-mkdir -p "$folder/dist"
+begin_folder "$folder"
+mkdir "$folder/dist"
 
 step "an sdist, unpacked far from the clone"
 quiet "$python" -m venv "$folder/build-env"

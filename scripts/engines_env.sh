@@ -14,7 +14,7 @@ source "$root/scripts/usage.sh"
 asked_for_usage "$@"
 no_more_than 1 "$@"
 folder=${1-$root/build/engines-env}
-check_folder "$folder" pyvenv.cfg
+check_folder "$folder"
 engines=$root/tests/engines
 uv_version=0.13.9
 
@@ -38,7 +38,7 @@ install_engines() {
     "$root/scripts/setup.sh" no-such-command:python3-venv
   fi
   say "installing vLLM 0.32.0 and LMCache 0.5.6 into $folder: a minute, 2.5 GB"
-  rm -rf "$folder"
+  begin_folder "$folder"
   "$python" -m venv "$folder"
   "$folder/bin/pip" install --quiet --disable-pip-version-check "uv==$uv_version"
   "$folder/bin/uv" pip install --quiet --python "$folder/bin/python" --no-deps \

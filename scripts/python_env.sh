@@ -14,7 +14,7 @@ source "$root/scripts/usage.sh"
 asked_for_usage "$@"
 no_more_than 1 "$@"
 folder=${1-$root/build/python-env}
-check_folder "$folder" pyvenv.cfg
+check_folder "$folder"
 python=${PYTHON:-python3}
 wanted=$root/python/tests/requirements.txt
 
@@ -32,7 +32,7 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
   "$root/scripts/setup.sh" no-such-command:python3-venv
 fi
 say "installing pytest, mypy and numpy into $folder (KVEDIT_PYTHON=OFF leaves the package out)"
-rm -rf "$folder"
+begin_folder "$folder"
 "$python" -m venv --system-site-packages "$folder"
 "$folder/bin/pip" install --quiet --disable-pip-version-check -r "$wanted"
 cp "$wanted" "$folder/installed"

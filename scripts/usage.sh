@@ -39,15 +39,22 @@ presets() {
 # check_preset WORD [WHAT ELSE IT COULD BE]
 check_preset() {
   local known
-  presets | grep -qxF -e "$1" && return
-  known=$(presets | paste -sd , | sed 's/,/, /g')
+  known=$(presets)
+  grep -qxF -e "$1" <<<"$known" && return  # no pipe: grep ends at the first and would break it
+  known=$(paste -sd , <<<"$known" | sed 's/,/, /g')
   refuse "'$1' is no preset${2:+ and not $2}; there are $known"
 }
 
-# check_folder WORD MARK: it is begun anew, so that what is in it must be of an earlier run, which left
-# the mark.
+# check_folder WORD: it is begun anew, so that what is in it must be of an earlier run.
 check_folder() {
   [[ -n $1 && $1 != -* ]] || refuse "'$1' where a folder is wanted"
-  [[ ! -e $1 || -e $1/$2 || -d $1 && -z $(ls -A "$1") ]] ||
+  [[ ! -e $1 || -e $1/.kvedit || $(realpath -m "$1") == "$root"/build/* || -d $1 && -z $(ls -A "$1") ]] ||
     refuse "'$1' is not empty and not of this script; give another folder"
+}
+
+# begin_folder FOLDER: empty but for the mark by which a later run knows it.
+begin_folder() {
+  rm -rf "$1"
+  mkdir -p "$1"
+  touch "$1/.kvedit"
 }

@@ -60,7 +60,7 @@ void read_cache(PyObject* name, PyObject* given, TensorReader& reader, Cache& ca
   const GivenTensors tensors(given);
   cache.is_list = tensors.is_list();
   cache.tensors.resize(tensors.size());
-  for (std::size_t t = 0; t < tensors.size(); ++t) {
+  for (std::size_t t = 0; t < cache.tensors.size(); ++t) {
     const std::ptrdiff_t at = cache.is_list ? static_cast<std::ptrdiff_t>(t) : -1;
     TensorFacts facts = reader.read(tensors[t], {"/caches/", cache.layer, at});
     Tensor& tensor = cache.tensors[t];

@@ -68,6 +68,8 @@ LiveCaches::LiveCaches(const Registration& registration, PyObject* caches,
     PyObject* given = item(pair, 1);
     layers_.push_back(
         {&data_.caches[i], Ref::share(item(pair, 0)), Ref::share(given), GivenTensors(given)});
+    if (layers_.back().tensors.size() != data_.caches[i].tensors.size())
+      refuse(data_.caches[i].layer, "its list of tensors changed while it was read");
   }
 }
 

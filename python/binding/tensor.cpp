@@ -164,17 +164,16 @@ std::size_t TensorReader::storage_of(PyObject* tensor, const TensorFacts& facts,
   return found->second;
 }
 
+GivenTensors::GivenTensors(PyObject* given)
+    : given_(PyList_Check(given) ? Ref::take(PyList_AsTuple(given)) : Ref::share(given)),
+      is_list_(PyTuple_Check(given_.get())) {}
+
 std::size_t GivenTensors::size() const {
-  if (!is_list()) return 1;
-  return static_cast<std::size_t>(in_list_ ? PyList_Size(given_) : PyTuple_Size(given_));
+  return is_list_ ? static_cast<std::size_t>(PyTuple_Size(given_.get())) : 1;
 }
 
 PyObject* GivenTensors::operator[](std::size_t at) const {
-  if (!is_list()) return given_;
-  const auto index = static_cast<Py_ssize_t>(at);
-  PyObject* found = in_list_ ? PyList_GetItem(given_, index) : PyTuple_GetItem(given_, index);
-  if (!found) throw Raised{};
-  return found;
+  return is_list_ ? item(given_.get(), static_cast<Py_ssize_t>(at)) : given_.get();
 }
 
 }  // namespace kvedit::python

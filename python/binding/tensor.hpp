@@ -65,19 +65,19 @@ class TensorReader {
   std::vector<LiveStorage> storages_;
 };
 
-/// The tensors of one layer: one, or those of a list or tuple. Borrowed from `given`.
+/// The tensors of one layer: one, or those of a list or tuple. Holds them: a list may change while
+/// its tensors are asked.
 class GivenTensors {
  public:
-  explicit GivenTensors(PyObject* given)
-      : given_(given), in_list_(PyList_Check(given) != 0), in_tuple_(PyTuple_Check(given) != 0) {}
+  explicit GivenTensors(PyObject* given);
 
-  bool is_list() const { return in_list_ || in_tuple_; }
+  bool is_list() const { return is_list_; }
   std::size_t size() const;
   PyObject* operator[](std::size_t at) const;
 
  private:
-  PyObject* given_;
-  bool in_list_, in_tuple_;
+  Ref given_;  ///< a tuple of them, or the one
+  bool is_list_;
 };
 
 }  // namespace kvedit::python

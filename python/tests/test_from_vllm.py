@@ -357,6 +357,44 @@ def test_elements_of_a_plain_dtype_have_no_other_format(host):
     assert told.to_json() == kvedit.Registration.from_vllm(config, caches).to_json()
 
 
+def test_specs_that_are_equal_in_part_only_are_read_each():
+    def read(slot_size):
+        config, caches = small()
+        fields = config.kv_cache_groups[0].kv_cache_spec.__dict__
+        kept = ("slot_size", int, dataclasses.field(default=0, compare=False))
+        cls = dataclasses.make_dataclass("FullAttentionSpec", [*fields, kept], frozen=True)
+        config.kv_cache_groups[0].kv_cache_spec = cls(**fields, slot_size=slot_size)
+        registration = kvedit.Registration.from_vllm(config, caches)
+        return json.loads(registration.to_json())["groups"][0]["spec"]["slot_size"]
+
+    assert [read(size) for size in (1, 2)] == [1, 2]
+
+
+@pytest.mark.parametrize("change", ["grows", "shrinks"])
+def test_a_list_of_tensors_that_changes_while_it_is_read(host, change):
+    config, caches = small()
+    listed = [caches["a"]]
+
+    class Restless(standins.Tensor):
+        def storage_offset(self):
+            if change == "grows":
+                listed.extend([self] * 1000)
+            else:
+                listed.clear()
+            return super().storage_offset()
+
+    listed[0] = Restless(caches["a"].storage, "bfloat16", (4, 2, 16, 64), (2048, 1024, 64, 1))
+    facts = json.loads(kvedit.Registration.from_vllm(config, {"a": listed}).to_json())
+    assert len(facts["caches"]["a"]) == 1
+    if change == "grows":
+        listed[1:] = []
+    else:
+        listed.append(Restless(caches["a"].storage, "bfloat16", (4, 2, 16, 64), (2048, 1024, 64, 1)))
+    pytest.importorskip("torch")
+    with pytest.raises(kvedit.Error, match="layer a: its list of tensors changed"):
+        host.edit_live(config, {"a": listed})
+
+
 def test_an_unknown_dtype_keeps_its_size(host):
     standins.ITEMSIZE["float3_e1m1"] = 2
     config, caches = small()

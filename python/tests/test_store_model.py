@@ -277,6 +277,16 @@ def test_what_changes_the_bytes_of_a_prefix_changes_the_name():
     assert again == names
 
 
+@pytest.mark.parametrize("factors, told_apart", [("long_factor", True), ("mrope_section", False)])
+def test_the_longest_request_counts_where_keys_are_turned_by_it(factors, told_apart):
+    hf_config = SimpleNamespace(to_dict=lambda: {"rope_parameters": {factors: [1.0, 2.0]}})
+    names = {
+        model_name(changed(model_config__hf_config=hf_config, model_config__max_model_len=tokens), "mine")
+        for tokens in (4096, 131072)
+    }
+    assert len(names) == (2 if told_apart else 1)
+
+
 def test_scales_that_an_engine_works_out_itself_are_its_own():
     config = changed(cache_config__calculate_kv_scales=True)
     assert model_name(config, None) != model_name(config, None)

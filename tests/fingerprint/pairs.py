@@ -76,6 +76,13 @@ def latent(kernel=None, rank=4, **spec):
     return document
 
 
+def indexer(kernel):
+    """As latents, of bytes: values of a kernel page, then its scales."""
+    document = latent(kernel, dtype="uint8", page_size_bytes=16 * 24)
+    document["caches"][LAYER]["dtype"] = "uint8"
+    return document
+
+
 def grouped(kernel, order):
     """Kernel pages on an axis of their own behind the block axis."""
     document = attention(order=order, kernel=kernel)
@@ -211,6 +218,10 @@ DIFFER = {
         lambda: fp8("uint8", kv_quant_mode="int8_per_token_head"), lambda: fp8("uint8")),
     "kernel pages of 8 against one page, one head, backend with an order of its own": (
         lambda: attention(heads=1, kernel=8, backend=CPU), lambda: attention(heads=1, backend=CPU)),
+    "kernel pages of 8 against 4 of bytes, whatever they are": (
+        lambda: indexer(8), lambda: indexer(4)),
+    "kernel pages of 8 against one page of bytes, whatever they are": (
+        lambda: indexer(8), lambda: indexer(16)),
     "other backend": (lambda: attention(), lambda: attention(backend="FLASH_ATTN")),
     "backend given against not given": (lambda: attention(), lambda: attention(backend=None)),
     "full attention against sliding window": (

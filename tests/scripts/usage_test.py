@@ -76,6 +76,16 @@ class Scripts(unittest.TestCase):
             for word in ("relaese", "", "dev release", "engines", ".*"):
                 self.assert_refused(rf"'{re.escape(word)}' is no preset.*; there are {known}", script, word)
 
+    def test_presets_of_the_user_are_known_beside_the_others(self):
+        """However many there are: what looks through them ends at the first that it is."""
+        own = {"buildPresets": [{"name": f"own-{i}"} for i in range(5000)]}
+        (self.root / "CMakeUserPresets.json").write_text(json.dumps(own, indent=2))
+        ask = 'root=$1; source "$root/scripts/usage.sh"; for i in {1..20}; do check_preset "$2"; done'
+        for word in (PRESETS[0], "own-0", "own-4999"):
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", ask, "test", self.root, word],
+                                  text=True, capture_output=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_options_that_are_none(self):
         self.assert_refused("'--engine' is no preset and not --engines; there are .*",
                             "scripts/test.sh", "--engine")
@@ -96,6 +106,8 @@ class Scripts(unittest.TestCase):
         theirs = self.root / "theirs"
         theirs.mkdir()
         (theirs / "thesis.tex").touch()
+        (theirs / "dist").mkdir()  # as of any package, and any environment
+        (theirs / "pyvenv.cfg").touch()
         for script in ("check_wheel", "engines_env", "python_env"):
             for word in ("theirs", str(theirs), ".", ".."):
                 self.assert_refused(f"'{word}' is not empty and not of this script; give another folder",
@@ -104,11 +116,12 @@ class Scripts(unittest.TestCase):
 
     def test_folders_that_can_be_begun(self):
         (self.root / "empty").mkdir()
-        for script, mark in (("check_wheel", "dist"), ("engines_env", "pyvenv.cfg"), ("python_env", "pyvenv.cfg")):
-            mine = self.root / script
-            mine.mkdir()
-            (mine / mark).mkdir()
-            for folder in (mine, self.root / "empty", self.root / "new"):
+        for script in ("check_wheel", "engines_env", "python_env"):
+            marked, built = self.root / script, self.root / "build" / script
+            for folder, content in ((marked, ".kvedit"), (built, "of an earlier version")):
+                folder.mkdir(parents=True)
+                (folder / content).touch()
+            for folder in (marked, built, self.root / "empty", self.root / "new"):
                 with self.subTest(script, folder=folder.name):
                     self.done.unlink(missing_ok=True)
                     self.assertNotEqual(self.call(f"scripts/{script}.sh", folder).returncode, 2)

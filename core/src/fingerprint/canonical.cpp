@@ -75,6 +75,16 @@ std::string state_lines(const LayerFacts& facts) {
   return lines.empty() ? dtype_line(facts) : lines;
 }
 
+/// Content that is not plain may be ordered by kernel page: all values, then all scales.
+std::string kernel_page_line(const LayerClass& of) {
+  if (of.facts.spec->recurrent() || plain_content(of.facts, of.page->boxes)) return {};
+  for (const Box& box : of.page->boxes)
+    for (const Axis& axis : box.axes)
+      if (axis.role == Role::kernel_page && axis.extent > 1)
+        return text("kernel_pages ", axis.extent, "\n");
+  return {};
+}
+
 class GroupText {
  public:
   explicit GroupText(const Edit& edit)
@@ -112,7 +122,7 @@ class GroupText {
     lines += text("tokens ", of.tokens, "\n", parallel_lines(of), "states ", of.facts.slots,
                   "\nbytes ", of.page->block_bytes, "\n");
     lines += of.facts.spec->recurrent() ? state_lines(of.facts) : attention_lines(of.facts);
-    return lines + order_lines(of);
+    return lines + kernel_page_line(of) + order_lines(of);
   }
 
   /// Which tokens of a block a rank holds.

@@ -37,6 +37,7 @@ constexpr std::array consequences = {
     Consequence{"cache_dtype_str", "the same bits are other numbers, or packed in another format"},
     Consequence{"tq_slot_size", "the content is packed in another format"},
     Consequence{"model_version", "the content is packed in another format"},
+    Consequence{"kernel_pages", "content of its own format may be ordered by kernel page"},
     Consequence{"order", "the same bytes stand at other places of an entry"},
     Consequence{"tensor", "the same bytes stand at other places of an entry"},
     Consequence{"scattered", "the same bytes stand at other places of an entry"},

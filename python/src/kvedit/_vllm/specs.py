@@ -44,8 +44,8 @@ class Specs:
         self._known: dict[Any, Spec] = {}
 
     def of(self, spec: Any, where: str) -> Spec:
-        parameters = getattr(spec, "__dataclass_params__", None)
-        if parameters is not None and parameters.frozen:
+        cls: Any = type(spec)
+        if _equal_when_alike(cls):
             try:
                 return _frozen_spec(spec, self._cache_dtype)
             except Exception:  # cannot be read, or not hashed: some field of it raises
@@ -60,6 +60,14 @@ class Specs:
 
     def _made(self, spec: Any, where: str) -> Spec:
         return _spec(spec, where, self._cache_dtype)
+
+
+@lru_cache(maxsize=256)
+def _equal_when_alike(cls: Any) -> bool:
+    """Frozen, and no field is left out of what two of them are compared by."""
+    parameters = getattr(cls, "__dataclass_params__", None)
+    frozen = parameters is not None and parameters.frozen and parameters.eq
+    return frozen and all(each.compare for each in cls.__dataclass_fields__.values())
 
 
 @lru_cache(maxsize=256)

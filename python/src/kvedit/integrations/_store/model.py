@@ -64,6 +64,7 @@ def model_name(vllm_config: Any, name: str | None) -> str:
         "weights": name if name is not None else weights_of(model, load),
         "not loaded": _dummy(model, load),
         "config": _config_facts(getattr(model, "hf_config", None)),
+        "longest": _longest(model),
         "draft": _at(vllm_config, "speculative_config.model"),
         "draft weights": weights_of(draft, load) if own_draft else None,
         "scales": _own_scales(vllm_config),
@@ -102,6 +103,12 @@ def _config_facts(config: Any) -> Any:
     for name in ("_name_or_path", "transformers_version"):
         facts.pop(name, None)
     return facts
+
+
+def _longest(model: Any) -> Any:
+    """LongRoPE turns keys by one list of factors or the other: by how long a request may become."""
+    config = json.dumps(_plain(_config_facts(getattr(model, "hf_config", None))))
+    return getattr(model, "max_model_len", None) if "long_factor" in config else None
 
 
 def _dummy(model: Any, load: Any) -> Any:
