@@ -265,6 +265,8 @@ FACTS = {
     "platform": {"additional_config": {"enable_kv_nz": True}},
     "amx": {"compilation_config__static_forward_context": {"a": SimpleNamespace(isa="amx")}},
     "vec": {"compilation_config__static_forward_context": {"a": SimpleNamespace(isa="vec")}},
+    "avx": {"compilation_config__static_forward_context": {
+        "a": SimpleNamespace(impl=SimpleNamespace(isa="avx"))}},
     "made up": {"load_config__load_format": "dummy", "model_config__seed": 1},
 }
 

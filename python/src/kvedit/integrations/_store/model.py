@@ -135,6 +135,7 @@ def _kernels(vllm_config: Any) -> Iterator[str]:
     a cache that looks the same."""
     layers = _at(vllm_config, "compilation_config.static_forward_context")
     for layer in layers.values() if isinstance(layers, dict) else ():
-        kernel = getattr(layer, "isa", None)
-        if isinstance(kernel, str):
-            yield kernel
+        for each in layer, getattr(layer, "impl", None):  # the latter before vLLM 0.30
+            kernel = getattr(each, "isa", None)
+            if isinstance(kernel, str):
+                yield kernel
