@@ -28,19 +28,15 @@ no_more_than() {
   (($# <= count)) || refuse "'${*:count+1:1}' is one word too many"
 }
 
-# Those that can be built: CMake's, and the user's own.
-presets() {
-  local file
-  for file in "$root"/CMake{,User}Presets.json; do
-    [[ ! -e $file ]] || sed -n '/"buildPresets"/,/]/s/.*"name": *"\([^"]*\)".*/\1/p' "$file"
-  done
-}
+# Those of the project that can be built.
+presets() { sed -n '/"buildPresets"/,/]/s/.*"name": *"\([^"]*\)".*/\1/p' "$root/CMakePresets.json"; }
 
 # check_preset WORD [WHAT ELSE IT COULD BE]
 check_preset() {
   local known
   known=$(presets)
   grep -qxF -e "$1" <<<"$known" && return  # no pipe: grep ends at the first and would break it
+  [[ -e $root/CMakeUserPresets.json && $1 == [[:alnum:]]* ]] && return  # CMake knows better
   known=$(paste -sd , <<<"$known" | sed 's/,/, /g')
   refuse "'$1' is no preset${2:+ and not $2}; there are $known"
 }

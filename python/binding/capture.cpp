@@ -91,7 +91,7 @@ std::vector<LiveStorage> add_caches(PyObject* given, RegistrationData& data) {
 // a layer says nothing of what is registered and is left out.
 void place(RegistrationData& data) {
   if (data.placements.empty()) return;
-  std::pmr::monotonic_buffer_resource memory(64 * data.caches.size());
+  std::pmr::monotonic_buffer_resource memory(64 * data.caches.size() + 1);
   std::pmr::unordered_map<std::string_view, const Cache*> by_name(data.caches.size(), &memory);
   for (const Cache& cache : data.caches) by_name.emplace(cache.layer, &cache);
   std::vector<Placement> placed;

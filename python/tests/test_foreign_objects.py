@@ -220,7 +220,6 @@ def tensor_that_raises(name, error):
        ("layer_names", "kv_cache_spec", "host_resident", "enable_kv_transfer", "is_eagle_group",
         "role", "num_blocks")),
      (spec_that_raises, "kv_cache_specs", "/groups/0: a value"),
-     (spec_that_raises, "__dataclass_params__", "/groups/0: a value"),
      (spec_that_raises, "block_size", "/groups/0/spec/block_size: FullAttentionSpec"),
      *((placement_that_raises, name, "/placements/1: a value") for name in
        ("layers", "layer_stride", "block_stride", "offset")),

@@ -9,6 +9,7 @@ TOKENS_FIRST = "block token head content"
 HEADS_FIRST = "block head token content"
 SPLIT = "block kv token head content"
 PLANES = "kv block token head content"
+CPU = "vllm.v1.attention.backends.cpu_attn.CPUAttentionBackend"
 
 
 def changed(document, *path, to):
@@ -178,9 +179,10 @@ EQUAL = {
         lambda: recurrent(parallel={"dcp": 2, "cp_interleave": 4}), lambda: recurrent()),
     "interleave without context parallel": (
         lambda: attention(parallel={"cp_interleave": 16}), lambda: attention()),
+    "other number of blocks, K and V in planes, backend with an order of its own": (
+        lambda: attention("split", PLANES, blocks=5, backend=CPU),
+        lambda: attention("split", PLANES, blocks=7, backend=CPU)),
 }
-
-CPU = "vllm.v1.attention.backends.cpu_attn.CPUAttentionBackend"
 
 DIFFER = {
     "kernel pages of 8 against 4, heads first": (

@@ -112,7 +112,6 @@ std::string order_lines(const LayerClass& of) {
   const LayerFacts& facts = of.facts;
   if (facts.spec->recurrent() && states_in_order(of, states_of(*facts.spec)))
     return "order states\n";
-  if (facts.private_order) return scattered_lines(of);
   const Stream stream(facts, of.page->payload);
   std::vector<StreamBox> boxes;
   const std::int64_t plane = plane_bytes(facts);

@@ -65,9 +65,10 @@ class Specs:
 @lru_cache(maxsize=256)
 def _equal_when_alike(cls: Any) -> bool:
     """Frozen, and no field is left out of what two of them are compared by."""
-    parameters = getattr(cls, "__dataclass_params__", None)
-    frozen = parameters is not None and parameters.frozen and parameters.eq
-    return frozen and all(each.compare for each in cls.__dataclass_fields__.values())
+    given: Any = getattr(cls, "__dataclass_fields__", None)
+    parameters: Any = getattr(cls, "__dataclass_params__", None)
+    frozen = getattr(parameters, "frozen", False) is True and parameters.eq is True
+    return frozen and isinstance(given, dict) and all(each.compare for each in given.values())
 
 
 @lru_cache(maxsize=256)

@@ -51,7 +51,14 @@ _FACTS = (
     # what vLLM's hash is
     "cache_config.prefix_caching_hash_algo",
 )
-_ENVIRONMENT = ("VLLM_ROCM_SHUFFLE_KV_CACHE_LAYOUT", "VLLM_SSM_CONV_STATE_LAYOUT")
+_ENVIRONMENT = (
+    "VLLM_ROCM_SHUFFLE_KV_CACHE_LAYOUT",
+    "VLLM_SSM_CONV_STATE_LAYOUT",
+    "VLLM_MOE_ROUTING_SIMULATION_STRATEGY",
+    "VLLM_HUMMING_ONLINE_QUANT_CONFIG",
+    "VLLM_HUMMING_INPUT_QUANT_CONFIG",
+    "VLLM_MARLIN_INPUT_DTYPE",
+)
 
 
 def model_name(vllm_config: Any, name: str | None) -> str:

@@ -220,7 +220,8 @@ class Worker:
                 if move.key.era == self._era:
                     self._write_one(self._name(move), row)
         except OSError as error:
-            self._complain(("write", error.errno), "blocks cannot be stored: %s", error)
+            if all(move.key.era == self._era for move in moves):  # else it is being removed
+                self._complain(("write", error.errno), "blocks cannot be stored: %s", error)
         finally:
             with self._lock:
                 self._unwritten -= payload.nbytes
