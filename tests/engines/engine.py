@@ -49,9 +49,8 @@ class Engine:
             "max_num_batched_tokens": step or 2048,
             "kv_cache_memory_bytes": CACHE_BYTES,
             "enable_prefix_caching": True,
+            **zoo.options(model),
         }
-        if model in zoo.RECURRENT:
-            given["mamba_cache_mode"] = "align"
         if connector is not None:
             given["kv_transfer_config"] = connector
         started = time.monotonic()

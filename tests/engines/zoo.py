@@ -235,6 +235,15 @@ RECURRENT = HYBRID | {"mamba2"}
 STEP_IS_A_BLOCK = frozenset({"nemotron_h", "falcon_h1", "granite_hybrid"})
 
 
+def options(model: str) -> dict[str, object]:
+    """What vLLM is asked for with a model. What it would choose by the processor's instruction set is
+    given, so that every machine runs the same: "auto" states are 32 bits with AVX512-BF16 and as wide
+    as the model without, latent attention has another backend and other blocks with AMX."""
+    if model in RECURRENT:
+        return {"mamba_cache_mode": "align", "mamba_ssm_cache_dtype": "float32"}
+    return {"attention_backend": "CPU_MLA"} if model == "deepseek_v2" else {}
+
+
 def write(model: str, folder: Path, **changes: object) -> Path:
     """The folder of a model, as an engine takes it; `changes` go over its configuration."""
     folder.mkdir(parents=True, exist_ok=True)
