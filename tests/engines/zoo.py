@@ -205,7 +205,8 @@ CONFIGS = {
         "rms_norm": True,
         "time_step_limit": [0.0, 1e9],
     },
-    # Registers; its forward dies on vLLM 0.32's CPU build (IndexError in mamba_mixer.forward_impl).
+    # Registers; its forward dies on vLLM 0.32's CPU build (IndexError in mamba_mixer.forward_impl;
+    # without AVX512 there is no selective_scan_fwd).
     "jamba": {
         "architectures": ["JambaForCausalLM"],
         "model_type": "jamba",
