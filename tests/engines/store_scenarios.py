@@ -142,7 +142,7 @@ class _KernelPage:
 
 
 def prompts_of(block: int) -> dict[str, list[int]]:
-    unit = max(block, 128)  # whole blocks
+    unit = max(block, 64)  # whole blocks
     long = zoo.prompt(4 * unit + 76)
     return {
         "long": long,
